@@ -1,0 +1,144 @@
+import DocumentIndex
+import DocumentStore
+import FuseKernel
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+
+/// Walks the store, or a folder of it, into the index, one after another on a thread of low priority: at start, after
+/// changes nobody saw, and for folders that came from outside.
+final class Gatherer: @unchecked Sendable {
+    /// How far it is, for `quire status`.
+    struct Progress: Sendable {
+        var state = "waiting"
+        var documents = 0
+        var folders = 0
+    }
+
+    private struct State {
+        var waiting: [StorePath] = []
+        /// To be gathered after the next pause.
+        var late: [StorePath] = []
+        var current: StoreGather?
+        var progress = Progress()
+        var isOver = false
+    }
+    private let state = Mutex(State())
+    private let wake = Signal()
+    private unowned let keeper: IndexKeeper
+    private let log: Logger
+    private var thread: NamedThread?
+
+    init(keeper: IndexKeeper, log: Logger) {
+        self.keeper = keeper
+        self.log = log
+    }
+
+    func start() {
+        gather(.root)
+        thread = NamedThread("quire-gather") { [unowned self] in
+            while let folder = next() { run(folder) }
+        }
+    }
+
+    func stop() {
+        state.withLock { $0.isOver = true }
+        wake.signal()
+        thread?.join()
+    }
+
+    var progress: Progress {
+        state.withLock { state in
+            var progress = state.progress
+            if let counts = state.current?.counts { (progress.documents, progress.folders) = (counts.documents, counts.folders) }
+            return progress
+        }
+    }
+
+    /// Has a folder gathered soon; one inside a folder that waits already is not kept twice.
+    func gather(_ folder: StorePath) {
+        state.withLock { state in
+            if state.waiting.contains(where: { $0 == folder || folder.isInside($0) }) { return }
+            state.waiting.removeAll { $0.isInside(folder) }
+            state.waiting.append(folder)
+        }
+        wake.signal()
+    }
+
+    /// As `gather`, after a pause in which a passing trouble may pass.
+    func gatherLater(_ folder: StorePath) {
+        state.withLock { if !$0.late.contains(folder) { $0.late.append(folder) } }
+    }
+
+    /// A folder moved while a gather runs may be missed at both places.
+    func folderMoved(to folder: StorePath) {
+        if state.withLock({ $0.current != nil }) { gather(folder) }
+    }
+
+    private func next() -> StorePath? {
+        while true {
+            let (folder, isOver) = state.withLock { state in
+                (state.waiting.isEmpty || state.isOver ? nil : state.waiting.removeFirst(), state.isOver)
+            }
+            if isOver { return nil }
+            if let folder { return folder }
+            wake.wait(seconds: 2)
+            state.withLock { state in
+                state.waiting += state.late
+                state.late = []
+            }
+        }
+    }
+
+    private func run(_ folder: StorePath) {
+        keeper.catchUp()
+        let gather = StoreGather(root: keeper.reader.store, startingAt: folder)
+        state.withLock { state in
+            state.current = gather
+            if folder.isRoot { state.progress.state = "running" }
+        }
+        var outcome = "failed"
+        do {
+            if try walk(gather, folder) { outcome = "done" }
+        } catch {
+            gatherLater(folder)
+            log.warning("gathering \(folder.isRoot ? "the store" : "\(folder)") failed: \(error)")
+        }
+        keeper.generation.wrappingAdd(1, ordering: .relaxed)
+        state.withLock { state in
+            if folder.isRoot {
+                let counts = gather.counts
+                state.progress = Progress(state: outcome, documents: counts.documents, folders: counts.folders)
+            }
+            state.current = nil
+        }
+    }
+
+    /// Returns whether the walk came to its end.
+    private func walk(_ gather: StoreGather, _ folder: StorePath) throws -> Bool {
+        let index = keeper.index
+        let pass = try index.beginGather(in: folder)
+        var moment = index.moment()
+        var failure: IndexError?
+        let isComplete = try gather.run { batch in
+            do throws(IndexError) {
+                let changes = batch.map { Change.present(DocumentFacts($0, hasAttributes: keeper.reader.hasAttributes)) }
+                _ = try index.apply(changes, during: pass, asOf: moment)
+            } catch {
+                failure = error
+                return false
+            }
+            moment = index.moment()
+            return !state.withLock { $0.isOver }
+        }
+        guard isComplete, failure == nil else {
+            index.abandonGather(pass)
+            if let failure { throw failure }
+            return false
+        }
+        _ = try index.finishGather(pass)
+        if folder.isRoot { try index.checkpoint() }
+        return true
+    }
+}

@@ -1,0 +1,182 @@
+import CLinux
+import DocumentIndex
+import DocumentStore
+import FuseKernel
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+
+/// Keeps the index up with the store: takes what the journal tells in batches, on a thread of low priority. Whoever shows
+/// what the index knows calls `catchUp` first.
+final class IndexKeeper: @unchecked Sendable {
+    let index: DocumentIndex
+    let reader: StoreReader
+    private let journal: ChangeJournal
+    private let log: Logger
+    /// Counts changes to what the index knows, for those who keep lists made of it.
+    let generation = Atomic<UInt64>(0)
+    private(set) var gatherer: Gatherer!
+
+    /// Rank 0, taken before anything else: batches are applied one after another.
+    private let processing = ThreadLock()
+    /// Guarded by `processing`.
+    private var classifier = ReaderClassifier()
+    private let isOver = Atomic<Bool>(false)
+    private var thread: NamedThread?
+
+    init(index: DocumentIndex, reader: StoreReader, journal: ChangeJournal, log: Logger) {
+        self.index = index
+        self.reader = reader
+        self.journal = journal
+        self.log = log
+        gatherer = Gatherer(keeper: self, log: log)
+    }
+
+    func start() {
+        thread = NamedThread("quire-index") { [unowned self] in
+            _ = cl_set_thread_nice(10)
+            while !isOver.load(ordering: .relaxed) {
+                journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: Self.settlingInterval)
+                catchUp()
+            }
+        }
+        gatherer.start()
+    }
+
+    /// Work for the index waits until the apps have a pause: it would slow them down, and whoever looks has it done first.
+    private static let pause = 0.5
+    private static let longestDelay = 10.0
+    /// How often opens for reading are looked at again, to count those that have stood their time.
+    private static let settlingInterval = 1.0
+
+    func stop() {
+        gatherer.stop()
+        isOver.store(true, ordering: .relaxed)
+        journal.stopListening()
+        thread?.join()
+        do throws(IndexError) { try index.close() } catch { log.warning("closing the index failed: \(error)") }
+    }
+
+    /// Brings the index up to what the mount has done until now.
+    func catchUp() { processing.withLock { process(journal.take()) } }
+
+    /// Applies changes at once, after those that came before.
+    func apply(_ changes: [Change]) {
+        processing.withLock {
+            process(journal.take())
+            commit(changes)
+        }
+    }
+
+    private func process(_ events: [ChangeJournal.Event]) {
+        var batch = Batch(reader: reader)
+        for (event, place) in zip(events, LaterMoves.places(for: events)) {
+            switch event {
+            case .present(let path): batch.look(for: path, at: place)
+            case .absent(let path): batch.add(.absent(path))
+            case .moved(let old, let new, let isFolder, let takesOver, let caller):
+                batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: takesOver))
+                if isFolder { gatherer.folderMoved(to: new) } else { batch.look(for: new, at: place) }
+                if takesOver { batch.use(new, caller.uid, Clock.now) }
+            case .movedOutside(let old, let new, let isFolder):
+                commit(batch.takeChanges())
+                if (try? index.knows(at: old)) == true {
+                    batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: false))
+                    if isFolder { gatherer.folderMoved(to: new) }
+                } else if isFolder, (try? index.knows(at: new)) == false {
+                    gatherer.gather(new)
+                }
+                if !isFolder { batch.look(for: new, at: new) }
+            case .exchanged(let one, let other): batch.add(.exchanged(one, other))
+            case .madeAnew(let path, let aside):
+                if let facts = batch.facts(of: path, at: place) { batch.add(.madeAnew(facts, takingOverFrom: aside)) }
+            case .opened(let node, let uid, let process, let flags, let time):
+                note(node, uid, process, flags, time, &batch)
+            case .written(let path, let caller, let time):
+                batch.look(for: path, at: place)
+                batch.use(path, caller.uid, time)
+            case .overflow: gatherer.gather(.root)
+            }
+        }
+        for use in classifier.settle(now: Self.monotonic) {
+            batch.add(.used(use.path, by: use.user, at: use.time, written: false))
+        }
+        commit(batch.takeChanges())
+    }
+
+    private func commit(_ changes: [Change]) {
+        guard !changes.isEmpty else { return }
+        do throws(IndexError) {
+            try index.apply(changes)
+        } catch .closed {
+            return
+        } catch {
+            log.warning("the index missed changes and is gathered again: \(error)")
+            gatherer.gatherLater(.root)
+        }
+        generation.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    /// A document was opened for reading: a person's use, unless the reader turns out to read in bulk.
+    private func note(
+        _ node: Node, _ uid: uid_t, _ process: ReaderProcess, _ flags: Int32, _ time: Int64, _ batch: inout Batch
+    ) {
+        guard let path = node.path, ReaderClassifier.mayCount(path) else { return }
+        let open = ReadOpen(
+            path: path, user: UserID(uid), time: Timestamp(nanoseconds: time), groups: process.groups,
+            isBackground: flags & CL_O_NOATIME != 0 || process.isBackground)
+        for use in classifier.noteOpen(open, now: Self.monotonic) {
+            batch.add(.useRetracted(use.path, by: use.user, at: use.time))
+        }
+    }
+
+    static var monotonic: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+/// Changes on their way to the index. A document named several times in a row is looked at once.
+private struct Batch {
+    let reader: StoreReader
+    private(set) var changes: [Change] = []
+    private var looked: Set<StorePath> = []
+
+    init(reader: StoreReader) { self.reader = reader }
+
+    mutating func takeChanges() -> [Change] {
+        defer { changes = [] }
+        return changes
+    }
+
+    mutating func add(_ change: Change) {
+        changes.append(change)
+        // Names may stand for other files from here on.
+        looked.removeAll()
+    }
+
+    /// Has the index told of the document that was at `path` and is now at `place`; nil for one that was replaced.
+    mutating func look(for path: StorePath, at place: StorePath?) {
+        guard let place, looked.insert(path).inserted else { return }
+        switch reader.look(at: place) {
+        case .document(var facts):
+            facts.path = path
+            changes.append(.present(facts))
+        case .nothing: changes.append(.absent(path))
+        case .other: break
+        }
+    }
+
+    func facts(of path: StorePath, at place: StorePath?) -> DocumentFacts? {
+        guard let place, case .document(var facts) = reader.look(at: place) else { return nil }
+        facts.path = path
+        return facts
+    }
+
+    mutating func use(_ path: StorePath, _ uid: uid_t, _ time: Int64) {
+        guard ReaderClassifier.mayCount(path) else { return }
+        changes.append(.used(path, by: UserID(uid), at: Timestamp(nanoseconds: time), written: true))
+    }
+}

@@ -1,0 +1,125 @@
+import CLinux
+import DocumentStore
+import FuseKernel
+import Glibc
+import Logging
+import StorePrimitives
+import SystemPackage
+
+/// Changes made in the store by others: tells the kernel to forget what it holds of them, and the index to look.
+///
+/// Called on the watcher's thread. What the watcher tells is a hint: the state decides. With inotify it tells of the mount's
+/// own changes too, which the kernel knows already.
+final class OutsideChanges: Sendable {
+    private let fileSystem: MountedFileSystem
+    private let keeper: IndexKeeper
+    private let journal: ChangeJournal
+
+    init(fileSystem: MountedFileSystem, keeper: IndexKeeper) {
+        self.fileSystem = fileSystem
+        self.keeper = keeper
+        journal = fileSystem.journal
+    }
+
+    func handle(_ changes: [OutsideChange]) {
+        guard let notifier = fileSystem.session.current?.notifier else { return }
+        for change in changes {
+            switch change.kind {
+            case .appeared: nameChanged(change, notifier, isThere: true)
+            case .disappeared: nameChanged(change, notifier, isThere: false)
+            case .moved(let place): moved(change, to: place, notifier)
+            case .contentChanged, .attributesChanged: contentChanged(change, notifier)
+            case .overflow:
+                forgetAll(notifier)
+                journal.overflow()
+            }
+        }
+    }
+
+    private func nameChanged(_ change: OutsideChange, _ notifier: Notifier, isThere: Bool) {
+        guard let name = change.name else { return }
+        let isKnown = forget(name, in: change.folder, notifier)
+        guard !isKnown else { return }
+        if !isThere {
+            journal.absent(change.path)
+        } else if change.isFolder {
+            keeper.gatherer.gather(change.path)
+        } else {
+            journal.present(change.path)
+        }
+    }
+
+    private func moved(_ change: OutsideChange, to place: OutsideChange.Place, _ notifier: Notifier) {
+        guard let name = change.name else { return }
+        let sourceIsKnown = forget(name, in: change.folder, notifier)
+        let targetIsKnown = forget(place.name, in: place.folder, notifier)
+        follow(to: place)
+        guard !(sourceIsKnown && targetIsKnown) else { return }
+        journal.movedOutside(from: change.path, to: place.path, isFolder: change.isFolder)
+    }
+
+    /// A node that was moved is found under its new name from now on.
+    private func follow(to place: OutsideChange.Place) {
+        guard let parent = fileSystem.table.known(place.folder), let folder = try? fileSystem.locator.folder(parent)
+        else { return }
+        place.name.withCString { name in
+            var status = cl_status()
+            guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0,
+                let node = fileSystem.table.known(FileIdentity(status)), !node.isRoot
+            else { return }
+            node.seen(in: parent, name: name, hasOtherNames: status.st.st_nlink > 1 && !node.isFolder)
+        }
+    }
+
+    /// Has the kernel ask again for a name and the folder's listing. True if it needs not: the name stands for what the kernel
+    /// was last told, as after a change of the mount's own.
+    private func forget(_ name: EntryName, in folder: FileIdentity, _ notifier: Notifier) -> Bool {
+        guard let parent = fileSystem.table.known(folder) else { return false }
+        if isAsTold(name, in: parent) { return true }
+        if let node = fileSystem.table.linkedNode(in: parent, name: name) {
+            notifier.attributesChangedNow(of: fileSystem.table.id(of: node))
+        }
+        let id = fileSystem.table.id(of: parent)
+        notifier.entryChanged(in: id, name: name.bytes)
+        notifier.contentsChanged(of: id)
+        return false
+    }
+
+    private func isAsTold(_ name: EntryName, in parent: Node) -> Bool {
+        guard let descriptor = parent.state.withLock({ $0.folder }) else { return false }
+        var status = cl_status()
+        let result = name.withCString { cl_statx(descriptor.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        guard result == 0, let node = fileSystem.table.known(FileIdentity(status)), let link = node.currentLink
+        else { return false }
+        return link.parent === parent && link.name == name
+    }
+
+    private func contentChanged(_ change: OutsideChange, _ notifier: Notifier) {
+        guard let name = change.name else {
+            if let node = fileSystem.table.known(change.folder) { notifier.contentsChanged(of: fileSystem.table.id(of: node)) }
+            return
+        }
+        var wasWritten = false
+        if let parent = fileSystem.table.known(change.folder), let folder = try? fileSystem.locator.folder(parent) {
+            var status = cl_status()
+            let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+            if result == 0, let node = fileSystem.table.known(FileIdentity(status)) {
+                // An app's own writing, which passthrough has the kernel do in the app's name; or what the kernel knows.
+                wasWritten = node.state.withLock { $0.writers > 0 || $0.told == Node.Told(status.st) }
+                // With the attributes goes the content kept, if the times differ.
+                if !wasWritten { notifier.attributesChangedNow(of: fileSystem.table.id(of: node)) }
+            }
+        }
+        if !wasWritten, !change.isFolder { journal.present(change.path) }
+    }
+
+    /// Too much changed to be told: the kernel asks for everything again.
+    private func forgetAll(_ notifier: Notifier) {
+        for node in fileSystem.table.all where node.item == nil {
+            if let link = node.currentLink {
+                notifier.entryChanged(in: fileSystem.table.id(of: link.parent), name: link.name.bytes)
+            }
+            notifier.contentsChanged(of: fileSystem.table.id(of: node))
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import CLinux
+import DocumentIndex
+import DocumentStore
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Looks at documents of the store by path. No symbolic link is followed and nothing outside the store is reached.
+struct StoreReader: Sendable {
+    let store: Descriptor
+    /// Whether tags are kept in the files' attributes; else the index alone has them.
+    let hasAttributes: Bool
+
+    enum Look {
+        case document(DocumentFacts)
+        /// Something that is no document.
+        case other
+        case nothing
+    }
+
+    func look(at path: StorePath) -> Look {
+        guard let name = path.lastName else { return .other }
+        do throws(Errno) {
+            let folder = try self.folder(path.parent)
+            guard let facts = try FileFacts.read(in: folder, name: name, path: path) else { return .other }
+            return .document(DocumentFacts(facts, hasAttributes: hasAttributes))
+        } catch {
+            return .nothing
+        }
+    }
+
+    /// An O_PATH descriptor of a folder.
+    func folder(_ path: StorePath) throws(Errno) -> Descriptor {
+        if path.isRoot { return store }
+        return try open(path, flags: CL_O_PATH | O_DIRECTORY)
+    }
+
+    func open(_ path: StorePath, flags: Int32) throws(Errno) -> Descriptor {
+        let number = (path.bytes + [0]).withUnsafeBytes {
+            cl_open_beneath(store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, flags)
+        }
+        return Descriptor(owning: try check(number))
+    }
+}
+
+extension DocumentFacts {
+    init(_ facts: FileFacts, hasAttributes: Bool) {
+        self.init(
+            path: facts.path, identity: DocumentIdentity(facts.identity, handle: facts.handle), linkCount: facts.linkCount,
+            size: facts.size, modified: Timestamp(nanoseconds: facts.modified),
+            tags: hasAttributes ? facts.tagsValue.map { Tag.parse($0) } ?? [] : nil)
+    }
+}

@@ -1,0 +1,105 @@
+import CLinux
+import DocumentIndex
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// The tags of documents: in each file's `user.xdg.tags` attribute, which desktops share (freedesktop.org, common extended
+/// attributes), or, on a store without extended attributes, in the index alone.
+final class TagStore: Sendable {
+    static let attributeName = "user.xdg.tags"
+
+    let keeper: IndexKeeper
+    let reach: Reach
+    private var reader: StoreReader { keeper.reader }
+
+    init(keeper: IndexKeeper, reach: Reach) {
+        self.keeper = keeper
+        self.reach = reach
+    }
+
+    var liveInIndex: Bool { !reader.hasAttributes }
+
+    /// Changes a document's tags by `change`, which gets them in their order. The caller must be allowed to write the
+    /// document. Throws .notPermitted for what is no document, .permissionDenied, or setxattr(2)'s errno.
+    func change(_ path: StorePath, _ caller: Caller, _ change: ([Tag]) -> [Tag]) throws(Errno) {
+        guard reach.may(caller, path, W_OK) else {
+            throw reach.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
+        }
+        let file = try reader.open(path, flags: CL_O_PATH | O_NOFOLLOW)
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        guard status.st.st_mode & S_IFMT == S_IFREG else { throw .notPermitted }
+        if liveInIndex {
+            let old = indexed(path)
+            let new = change(old)
+            if new != old { keeper.apply([.tags(path, new)]) }
+            return
+        }
+        let raw = try value(of: file)
+        let old = Tag.parse(raw)
+        let new = change(old)
+        guard new != old else { return }
+        try setValue(Tag.format(new, keeping: raw), of: file)
+        // All of it: the document may be one the index has missed.
+        if case .document(let facts) = reader.look(at: path) { keeper.apply([.present(facts)]) }
+    }
+
+    func add(_ tags: [Tag], to path: StorePath, _ caller: Caller) throws(Errno) {
+        try change(path, caller) { $0 + tags.filter { [old = $0] in !old.contains($0) } }
+    }
+
+    /// Takes tags from a document, and notes it for the undo.
+    func remove(_ tags: [Tag], from document: Document, _ caller: Caller) throws(Errno) {
+        try change(document.path, caller) { $0.filter { !tags.contains($0) } }
+        noteRemoval(tags.map { (document.id, $0) }, removedTags: [], caller)
+    }
+
+    func noteRemoval(_ removals: [(document: DocumentID, tag: Tag)], removedTags: [Tag], _ caller: Caller) {
+        // Best effort: the removal itself was done.
+        try? keeper.index.recordTagRemovals(
+            removals, removedTags: removedTags, by: UserID(caller.uid), at: Timestamp(nanoseconds: Clock.now))
+    }
+
+    // MARK: On a store without attributes
+
+    func indexedValue(of path: StorePath) throws(Errno) -> [UInt8] {
+        keeper.catchUp()
+        let tags = indexed(path)
+        guard !tags.isEmpty else { throw .noData }
+        return Tag.format(tags)
+    }
+
+    func setIndexedValue(_ value: [UInt8]?, of path: StorePath) throws(Errno) {
+        keeper.catchUp()
+        if value == nil, indexed(path).isEmpty { throw .noData }
+        keeper.apply([.tags(path, value.map { Tag.parse($0) } ?? [])])
+    }
+
+    private func indexed(_ path: StorePath) -> [Tag] { (try? keeper.index.document(at: path))?.tags ?? [] }
+
+    // MARK: The attribute
+
+    private func value(of file: Descriptor) throws(Errno) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        do throws(Errno) {
+            let length = try withProcPath(of: file) { (path) throws(Errno) in
+                try check(cl_getxattr(path, Self.attributeName, &buffer, buffer.count))
+            }
+            return Array(buffer.prefix(length))
+        } catch .noData {
+            return []
+        }
+    }
+
+    private func setValue(_ value: [UInt8], of file: Descriptor) throws(Errno) {
+        try withProcPath(of: file) { (path) throws(Errno) in
+            if value.isEmpty {
+                do throws(Errno) { _ = try check(cl_removexattr(path, Self.attributeName)) } catch .noData {}
+            } else {
+                _ = try check(cl_setxattr(path, Self.attributeName, value, value.count, 0))
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import CLinux
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Finds a node's file in the store: by the names it was last seen under, each checked against the node's identity, so that a
+/// file put in its place from outside is never taken for it.
+final class Locator: Sendable {
+    private let folders: FolderCache
+    let names = NamesLock()
+    /// Folders on other file systems are not kept open: their owner may want to unmount them.
+    private let device: UInt64
+
+    init(root: FileIdentity, folderCapacity: Int) {
+        folders = FolderCache(capacity: folderCapacity)
+        device = root.device
+    }
+
+    /// The O_PATH descriptor of a folder. One lock when it is kept open, else one openat and one statx a level.
+    /// Throws .staleNFSFileHandle if it is nowhere under its names: the kernel then walks the path again.
+    func folder(_ node: Node) throws(Errno) -> Descriptor { try folder(node, depth: 0) }
+
+    private func folder(_ node: Node, depth: Int) throws(Errno) -> Descriptor {
+        let (kept, link) = node.state.withLock { state -> (Descriptor?, Node.Link?) in
+            if let folder = state.folder {
+                state.folderUsed = true
+                return (folder, nil)
+            }
+            return (state.pinned, state.link)
+        }
+        if let kept { return kept }
+        guard node.isFolder else { throw .notDirectory }
+        // Folders swapped from outside may make their last seen names a circle.
+        guard let link, depth < Node.maximumDepth else { throw .staleNFSFileHandle }
+        let parent = try folder(link.parent, depth: depth + 1)
+        let opened = try open(link.name, in: parent, flags: CL_O_PATH | O_DIRECTORY | O_NOFOLLOW, as: node)
+        guard node.identity.device == device else { return opened }
+        node.state.withLock {
+            $0.folder = opened
+            $0.folderUsed = true
+        }
+        folders.added(node)
+        return opened
+    }
+
+    /// What statx tells of the node now.
+    func status(of node: Node) throws(Errno) -> cl_status {
+        let (kept, link) = node.state.withLock { state in
+            (state.pinned ?? state.folder ?? state.handles.first?.descriptor, state.link)
+        }
+        var status = cl_status()
+        if let kept {
+            _ = try check(cl_statx_fd(kept.number, &status))
+            return status
+        }
+        if let link, let parent = try? folder(link.parent) {
+            let result = link.name.withCString { cl_statx(parent.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+            if result == 0, FileIdentity(status) == node.identity { return status }
+        }
+        return try searched(node) { (parent, name) throws(Errno) in
+            _ = try check(name.withCString { cl_statx(parent.number, $0, AT_SYMLINK_NOFOLLOW, &status) })
+            guard FileIdentity(status) == node.identity else { throw .staleNFSFileHandle }
+            return status
+        }
+    }
+
+    /// An O_PATH descriptor of any node.
+    func pathDescriptor(of node: Node) throws(Errno) -> Descriptor {
+        if node.isFolder { return try folder(node) }
+        return try opened(node, flags: CL_O_PATH | O_NOFOLLOW)
+    }
+
+    /// Opens a node's file. `flags` hold no O_CREAT and no O_TRUNC.
+    func opened(_ node: Node, flags: Int32) throws(Errno) -> Descriptor {
+        let (kept, link) = node.state.withLock { state in (state.pinned ?? state.folder, state.link) }
+        if let kept { return try reopened(kept, flags: flags) }
+        if let link, let parent = try? folder(link.parent) {
+            do throws(Errno) {
+                return try open(link.name, in: parent, flags: flags | O_NOFOLLOW, as: node)
+            } catch .noSuchFileOrDirectory, .staleNFSFileHandle, .tooManySymbolicLinkLevels, .notDirectory {
+                // The name stands for something else: look under the others.
+            }
+        }
+        do throws(Errno) {
+            return try searched(node) { (parent, name) throws(Errno) in
+                try self.open(name, in: parent, flags: flags | O_NOFOLLOW, as: node)
+            }
+        } catch {
+            guard let handle = node.state.withLock({ $0.handles.first }) else { throw error }
+            return try reopened(handle.descriptor, flags: flags)
+        }
+    }
+
+    /// An O_PATH descriptor of an open file that has no name to find it by.
+    func reopenedByPath(_ descriptor: Descriptor) throws(Errno) -> Descriptor {
+        try withProcPath(of: descriptor) { (path) throws(Errno) in try Descriptor(opening: path, flags: CL_O_PATH) }
+    }
+
+    /// Opens again what a descriptor has open, whatever became of its name.
+    func reopened(_ descriptor: Descriptor, flags: Int32) throws(Errno) -> Descriptor {
+        if flags & CL_O_PATH != 0 { return descriptor }
+        return try withProcPath(of: descriptor) { (path) throws(Errno) in
+            try Descriptor(opening: path, flags: flags & ~O_NOFOLLOW)
+        }
+    }
+
+    private func open(_ name: EntryName, in parent: Descriptor, flags: Int32, as node: Node) throws(Errno) -> Descriptor {
+        // O_NONBLOCK: a FIFO put there from outside must not hold the thread; on a regular file it means nothing.
+        let opened = try name.withCString { (path) throws(Errno) in
+            try Descriptor(opening: path, in: parent, flags: flags | O_NONBLOCK)
+        }
+        var status = cl_status()
+        _ = try check(cl_statx_fd(opened.number, &status))
+        guard FileIdentity(status) == node.identity else { throw .staleNFSFileHandle }
+        return opened
+    }
+
+    /// The slow way: every name known, with no name changing meanwhile. Never from within `names.changing`.
+    private func searched<Result>(
+        _ node: Node, _ body: (Descriptor, EntryName) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        try names.still { () throws(Errno) in
+            let links = node.state.withLock { state in (state.link.map { [$0] } ?? []) + state.otherLinks }
+            for link in links {
+                guard let parent = try? folder(link.parent) else { continue }
+                if let result = try? body(parent, link.name) { return result }
+            }
+            throw .staleNFSFileHandle
+        }
+    }
+}
+
+/// Calls `body` with a path that leads to the file a descriptor has open, for the calls that take no descriptor.
+func withProcPath<Result>(
+    of descriptor: Descriptor, name: UnsafePointer<CChar>? = nil, _ body: (UnsafePointer<CChar>) throws(Errno) -> Result
+) throws(Errno) -> Result {
+    let capacity = 32 + (name.map { strlen($0) + 1 } ?? 0)
+    let path = UnsafeMutablePointer<CChar>.allocate(capacity: capacity)
+    defer { path.deallocate() }
+    cl_proc_path(descriptor.number, name, path, capacity)
+    return try body(path)
+}

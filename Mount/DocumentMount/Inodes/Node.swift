@@ -1,0 +1,170 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// One inode of the mount, as long as the kernel knows it: a file of the store, or an item of a virtual folder.
+///
+/// A file of the store is found by a name in its folder and checked against its identity, so that 100,000 known files need no
+/// descriptor. See Mount/README.md, "Inode lifetime".
+final class Node: @unchecked Sendable {
+    let identity: FileIdentity
+    /// The file type bits of st_mode: they never change.
+    let type: mode_t
+    /// Tells the kernel two nodes apart that had the same address one after the other.
+    let generation: UInt64
+    /// What stands behind a node of a virtual folder; nil for a file of the store.
+    let item: (any VirtualItem)?
+
+    /// How often the kernel was told of the node. Guarded by the node's shard of the table.
+    var lookups: UInt64 = 0
+
+    let state = Mutex(State())
+
+    /// Made here and never given any: the kernel asks for security.capability before the first write to each file, which is
+    /// answered without a look.
+    let hasNoCapabilities = Atomic<Bool>(false)
+
+    /// Rank 2 (see Mount/README.md): taken with the names lock held or not, never with another node's.
+    struct State: ~Copyable {
+        /// A name under which the node was last seen; folders and files of one link have only this.
+        var link: Link?
+        /// Further names of a file with hard links.
+        var otherLinks: [Link] = []
+        /// It was seen with a link count over 1, and is in the table's list of such.
+        var hasOtherNames = false
+        /// A folder's O_PATH descriptor, kept by the folder cache.
+        var folder: Descriptor?
+        var folderUsed = false
+        /// An O_PATH descriptor, from when the last known name went.
+        var pinned: Descriptor?
+        var handles: [FileHandle] = []
+        var writers = 0
+        /// Size and times the kernel was last given.
+        var told = Told()
+        var backing: Backing?
+        /// Passthrough and cached opens of one inode exclude each other in the kernel: what the first open found out holds.
+        var passthroughRefused = false
+        /// Who made the file and when, for saves by rename (`Tunnel`).
+        var made: Tunnel.Maker?
+    }
+
+    struct Told: Equatable {
+        var size: off_t = 0
+        var modified: Int64 = 0
+        var changed: Int64 = 0
+
+        init() {}
+
+        init(_ status: stat) {
+            size = status.st_size
+            modified = saturatedNanoseconds(status.st_mtim)
+            changed = saturatedNanoseconds(status.st_ctim)
+        }
+    }
+
+    struct Link {
+        let parent: Node
+        let name: EntryName
+    }
+
+    /// The kernel's registration of the file that passthrough opens share.
+    struct Backing {
+        let id: BackingID
+        var opens: Int
+    }
+
+    private static let generations = Atomic<UInt64>(1)
+
+    /// The store's own folder, which the kernel never forgets.
+    let isRoot: Bool
+
+    init(identity: FileIdentity, type: mode_t, item: (any VirtualItem)? = nil, isRoot: Bool = false) {
+        self.isRoot = isRoot
+        self.identity = identity
+        self.type = type
+        self.item = item
+        generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// Whether the file was seen with more than one name.
+    var hasOtherNames: Bool { state.withLock { $0.hasOtherNames } }
+
+    var isFolder: Bool { type == S_IFDIR }
+    var isRegular: Bool { type == S_IFREG }
+
+    /// The id by which the kernel names the node: its address. The table keeps it alive from the first lookup to the last
+    /// FORGET.
+    var id: NodeID { NodeID(UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()))) }
+}
+
+extension Node {
+    /// Remembers a name under which the node was just seen. `hasOtherNames`: the file's link count is over 1.
+    /// Takes the node's state (rank 2).
+    func seen(in parent: Node, name: UnsafePointer<CChar>, hasOtherNames: Bool) {
+        state.withLock { state in
+            if hasOtherNames { state.hasOtherNames = true }
+            if let link = state.link, link.parent === parent, link.name.matches(name) { return }
+            let link = Link(parent: parent, name: EntryName(copying: name))
+            guard hasOtherNames, state.link != nil else {
+                state.link = link
+                state.otherLinks = []
+                state.pinned = nil
+                return
+            }
+            let known = state.otherLinks.contains { $0.parent === parent && $0.name == link.name }
+            if !known && state.otherLinks.count < Self.maximumOtherLinks { state.otherLinks.append(link) }
+        }
+    }
+
+    /// Names beyond these are found again by their next lookup.
+    private static let maximumOtherLinks = 16
+
+    /// A name is gone; `pinned` keeps the file reachable if it was the last one known.
+    func lost(in parent: Node, name: UnsafePointer<CChar>, pinned: Descriptor?) {
+        state.withLock { state in
+            state.otherLinks.removeAll { $0.parent === parent && $0.name.matches(name) }
+            if let link = state.link, link.parent === parent, link.name.matches(name) {
+                state.link = state.otherLinks.popLast()
+            }
+            if state.link == nil { state.pinned = state.pinned ?? pinned }
+        }
+    }
+
+    /// The node was renamed.
+    func moved(from parent: Node, name: UnsafePointer<CChar>, to newParent: Node, newName: UnsafePointer<CChar>) {
+        let link = Link(parent: newParent, name: EntryName(copying: newName))
+        state.withLock { state in
+            if let index = state.otherLinks.firstIndex(where: { $0.parent === parent && $0.name.matches(name) }) {
+                state.otherLinks[index] = link
+            } else {
+                state.link = link
+            }
+        }
+    }
+
+    /// As deep as a path of PATH_MAX bytes can be.
+    static let maximumDepth = 2_048
+
+    var currentLink: Link? { state.withLock { $0.link } }
+
+    /// The node's path in the store by the names last seen; nil if it has none any more. O(depth).
+    var path: StorePath? {
+        var names: [EntryName] = []
+        var node = self
+        // Folders swapped from outside may make their last seen names a circle.
+        while names.count < Self.maximumDepth, let link = node.currentLink {
+            names.append(link.name)
+            node = link.parent
+        }
+        guard node.isRoot else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(names.reduce(0) { $0 + $1.bytes.count + 1 })
+        for name in names.reversed() {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: "/")) }
+            bytes.append(contentsOf: name.bytes)
+        }
+        return StorePath(unchecked: bytes)
+    }
+}

@@ -1,0 +1,97 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// The nodes the kernel knows, by identity. Sixteen shards, so that two serving threads seldom meet.
+final class NodeTable: Sendable {
+    /// Rank 3: taken with a node's state held or not, never with another shard.
+    private let shards: [Shard]
+    let root: Node
+
+    private final class Shard: Sendable {
+        let nodes = Mutex<[FileIdentity: Node]>([:])
+    }
+
+    /// - Parameter root: the store's own folder, which stays for the table's life.
+    init(root: Node) {
+        shards = (0..<16).map { _ in Shard() }
+        self.root = root
+        shard(of: root.identity).nodes.withLock { $0[root.identity] = root }
+    }
+
+    /// The node the kernel names. Only for ids out of a request: the kernel names no node it was told to forget.
+    func node(_ id: NodeID) -> Node {
+        if id == .root { return root }
+        // Safe: the table holds a reference for the kernel until the last FORGET.
+        return Unmanaged<Node>.fromOpaque(UnsafeRawPointer(bitPattern: UInt(id.rawValue))!).takeUnretainedValue()
+    }
+
+    func id(of node: Node) -> NodeID { node === root ? .root : node.id }
+
+    /// The node of a file, made if new, with one lookup more.
+    func lookedUp(_ identity: FileIdentity, type: mode_t, item: @autoclosure () -> (any VirtualItem)? = nil) -> Node {
+        shard(of: identity).nodes.withLock { nodes in
+            if let node = nodes[identity], node.type == type {
+                if !node.isRoot { node.lookups += 1 }
+                return node
+            }
+            let node = Node(identity: identity, type: type, item: item())
+            node.lookups = 1
+            nodes[identity] = node
+            _ = Unmanaged.passRetained(node)  // the kernel's reference, given up in `forget`
+            return node
+        }
+    }
+
+    /// The node of a file if the kernel knows it; counts no lookup.
+    func known(_ identity: FileIdentity) -> Node? {
+        shard(of: identity).nodes.withLock { $0[identity] }
+    }
+
+    func forget(_ node: Node, count: UInt64) {
+        let isLast = shard(of: node.identity).nodes.withLock { nodes in
+            guard !node.isRoot else { return false }
+            precondition(node.lookups >= count, "the kernel forgets more lookups than it was given")
+            node.lookups -= count
+            guard node.lookups == 0 else { return false }
+            if nodes[node.identity] === node { nodes[node.identity] = nil }
+            return true
+        }
+        guard isLast else { return }
+        if node.hasOtherNames { linked.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(node)) } }
+        Unmanaged.passUnretained(node).release()
+    }
+
+    /// The file is gone: its identity may be another's from now on. The node stays as long as the kernel knows it.
+    func detach(_ node: Node) {
+        shard(of: node.identity).nodes.withLock { nodes in
+            if nodes[node.identity] === node { nodes[node.identity] = nil }
+        }
+    }
+
+    /// Nodes of files with several names: a name removed outside changes what the others show. Rank 3b, taken alone.
+    private let linked = Mutex<[ObjectIdentifier: Node]>([:])
+
+    func noteLinks(of node: Node) { linked.withLock { $0[ObjectIdentifier(node)] = node } }
+
+    /// The node that was last seen under a name, if its file has several. O(files with several names).
+    func linkedNode(in parent: Node, name: EntryName) -> Node? {
+        let candidates = linked.withLock { Array($0.values) }
+        return candidates.first { node in
+            node.state.withLock { state in
+                ((state.link.map { [$0] } ?? []) + state.otherLinks).contains { $0.parent === parent && $0.name == name }
+            }
+        }
+    }
+
+    /// Every node known, for the rare case that all must be told of.
+    var all: [Node] { shards.flatMap { $0.nodes.withLock { Array($0.values) } } }
+
+    var count: Int { shards.reduce(0) { $0 + $1.nodes.withLock { $0.count } } }
+
+    private func shard(of identity: FileIdentity) -> Shard {
+        shards[Int(truncatingIfNeeded: (identity.inode &* 0x9E37_79B9_7F4A_7C15) >> 60)]
+    }
+}

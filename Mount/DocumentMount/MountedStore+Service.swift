@@ -1,0 +1,69 @@
+import DocumentIndex
+public import FuseKernel
+import Glibc
+public import StorePrimitives
+public import SystemPackage
+
+/// What the service tells of the mount and does for its clients, each as the user who asks.
+extension MountedStore {
+    public struct Progress: Sendable {
+        /// `waiting`, `running`, `done` or `failed`.
+        public let state: String
+        public let documents: Int
+        public let folders: Int
+    }
+
+    public struct Writer: Sendable {
+        public let path: StorePath
+        public let process: pid_t
+        public let name: String
+    }
+
+    public var gatherProgress: Progress {
+        let progress = keeper.gatherer.progress
+        // While it runs, what it has met; then what is known.
+        let known = progress.state == "done" ? try? keeper.index.count() : nil
+        return Progress(state: progress.state, documents: known ?? progress.documents, folders: progress.folders)
+    }
+
+    /// The handles open for writing on documents within the caller's reach, by path.
+    public func openWriters(for caller: Caller) -> [Writer] {
+        let handles = fileSystem.writers.current.compactMap { handle in handle.node.path.map { (handle, $0) } }
+        let reachable = recents.reach.filter(handles.map(\.1), caller)
+        return zip(handles, reachable).filter(\.1).map { entry, _ in
+            let thread = entry.0.caller.thread
+            let process = ProcessFacts.status(of: thread)?.group ?? thread
+            return Writer(path: entry.1, process: process, name: ProcessFacts.name(of: process) ?? "")
+        }.sorted { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) }
+    }
+
+    public var knownNodes: Int { fileSystem.table.count }
+
+    /// Why there is no passthrough; nil when there is.
+    public var passthroughReason: String? {
+        if passthroughGranted { return nil }
+        if configuration.options.passthrough == .off { return "switched off by -o passthrough=off" }
+        if geteuid() != 0 { return "the daemon does not run as root" }
+        return "the kernel offers none (Linux 6.9 and CAP_SYS_ADMIN are needed)"
+    }
+
+    /// Throws .noSuchFileOrDirectory, .fileExists, .permissionDenied, .invalidArgument for what is no tag.
+    public func renameTag(_ old: String, to new: String, for caller: Caller) throws(Errno) {
+        guard let old = Tag(old), let new = Tag(new) else { throw .invalidArgument }
+        try tagFolders.renameTag(old, to: new, caller)
+    }
+
+    /// How many documents got a tag back; nil if there is nothing to undo.
+    public func undoTagRemoval(for caller: Caller) throws(Errno) -> Int? { try tagFolders.undoRemoval(caller) }
+
+    public func recentDocuments(limit: Int, for caller: Caller) -> [(path: StorePath, used: Double)] {
+        recents.recents(caller, limit: limit).map { ($0.path, Double($0.used.nanoseconds) / 1e9) }
+    }
+
+    public func forgetRecent(_ path: StorePath, for caller: Caller) throws(Errno) {
+        guard recents.forget(path, caller) else { throw .ioError }
+    }
+
+    /// Tags with the number of documents that the caller may reach.
+    public func tags(for caller: Caller) -> [(name: String, count: Int)] { tagFolders.counts(for: caller) }
+}

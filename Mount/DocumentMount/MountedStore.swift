@@ -1,0 +1,186 @@
+import CLinux
+import DocumentIndex
+import DocumentStore
+import FuseKernel
+import Glibc
+public import Logging
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// One mounted store: the parts put together, served, and taken apart.
+public final class MountedStore: Sendable {
+    let configuration: MountConfiguration
+    let fileSystem: MountedFileSystem
+    let keeper: IndexKeeper
+    let tagFolders: TagFolders
+    let recents: RecentsFolder
+    private let session: FuseSession
+    private let watcher = Mutex<StoreWatcher?>(nil)
+    private let log: Logger
+
+    /// Opens store and index and mounts; requests wait in the kernel until `serve`. The store is opened before the mount can
+    /// cover it. Throws a failure that names the path and the remedy; nothing is then mounted.
+    public init(configuration: MountConfiguration, log: Logger) throws(MountFailure) {
+        self.log = log
+        raiseDescriptorLimit()
+        let store = try Self.openStore(configuration)
+        var status = cl_status()
+        guard cl_statx_fd(store.number, &status) == 0 else {
+            throw MountFailure("\(configuration.storeText): cannot be read")
+        }
+        self.configuration = Self.readOnlyIfStoreIs(configuration, store, log)
+        let hasAttributes = (try? XattrSupport.probe(store)) ?? false
+        if !hasAttributes {
+            log.warning("\(configuration.storeText): this file system keeps no extended attributes; tags live in the index alone")
+        }
+        let isPrivileged = geteuid() == 0 && cl_has_capability(Int32(CL_CAP_SYS_ADMIN)) == 1
+        let privileges = Privileges(
+            actsForCallers: geteuid() == 0, passthrough: isPrivileged && configuration.options.passthrough == .auto)
+
+        let journal = ChangeJournal()
+        let reader = StoreReader(store: store, hasAttributes: hasAttributes)
+        keeper = IndexKeeper(
+            index: try Self.openIndex(configuration, log), reader: reader, journal: journal, log: log)
+        let reach = Reach(store: store, actsForCallers: privileges.actsForCallers)
+        let tags = TagStore(keeper: keeper, reach: reach)
+        tagFolders = TagFolders(
+            tags: tags, keeper: keeper, reach: reach, prefixes: [configuration.mountPoint, configuration.store])
+        recents = RecentsFolder(keeper: keeper, reach: reach)
+        let virtualFolders: VirtualFolders? =
+            configuration.options.virtualFolders == .off
+            ? nil
+            : VirtualFolders(
+                recents: recents, tags: TagFolder(tagFolders, tags: [], place: []),
+                isListed: configuration.options.virtualFolders == .listed)
+
+        let isRemote = RemoteFileSystem.holds(store)
+        if isRemote {
+            log.notice("\(configuration.storeText) is on a network file system: changes by other machines show after a second")
+        }
+        fileSystem = MountedFileSystem(
+            store: store, rootStatus: status, privileges: privileges, virtualFolders: virtualFolders, journal: journal,
+            tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
+            cacheTime: isRemote ? CacheTime(seconds: 1) : .untilNotified, folderCapacity: Self.folderCapacity, log: log)
+
+        var tuning = FuseSession.Tuning()
+        tuning.passthrough = privileges.passthrough
+        do throws(Errno) {
+            session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning)
+            fileSystem.session.set(session)
+            try session.mount(at: configuration.mountPoint)
+        } catch {
+            throw MountFailure("\(configuration.mountPointText): the mount was refused: \(error); `quire doctor` tells what is missing")
+        }
+    }
+
+    /// Serves until the mount is gone. `onReady` is called, on another thread, once the mount answers.
+    public func serve(onReady: @escaping @Sendable () -> Void) throws(MountFailure) {
+        let changes = OutsideChanges(fileSystem: fileSystem, keeper: keeper)
+        do throws(Errno) {
+            let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
+            watcher.withLock { $0 = started }
+        } catch {
+            log.error("changes made beneath the mount are not seen: \(error)")
+        }
+        keeper.start()
+        let starter = NamedThread("quire-start") { onReady() }
+        session.serve()
+        starter.join()
+        watcher.withLock { $0.take() }?.stop()
+        fileSystem.locks.stop()
+        keeper.stop()
+    }
+
+    /// Takes the mount away; `serve` returns. Files still open fail from then on. From any thread.
+    public func requestUnmount() { session.unmount() }
+
+    public var isReadOnly: Bool { configuration.options.readOnly }
+
+    public var passthroughGranted: Bool { session.passthroughGranted }
+
+    // MARK: Opening
+
+    private static func openStore(_ configuration: MountConfiguration) throws(MountFailure) -> Descriptor {
+        let text = configuration.storeText
+        let store: Descriptor
+        do throws(Errno) {
+            let path = (configuration.store + [0]).map { CChar(bitPattern: $0) }
+            store = try Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY)
+        } catch {
+            throw MountFailure("\(text): cannot be opened: \(error)")
+        }
+        guard configuration.options.virtualFolders != .off else { return store }
+        for name in VirtualFolders.names {
+            var status = cl_status()
+            let result = name.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+            if result == 0 {
+                throw MountFailure(
+                    "\(text)/\(name): the store has an entry with the name of a virtual folder, which the mount would hide. "
+                        + "Rename it, or mount with -o virtual=off")
+            }
+        }
+        return store
+    }
+
+    /// A store that cannot be written is mounted read-only, so that apps see it at once and not at their first write.
+    private static func readOnlyIfStoreIs(
+        _ configuration: MountConfiguration, _ store: Descriptor, _ log: Logger
+    ) -> MountConfiguration {
+        var statistics = statvfs()
+        guard !configuration.options.readOnly, cl_fstatvfs(store.number, &statistics) == 0,
+            statistics.f_flag & UInt(ST_RDONLY) != 0
+        else { return configuration }
+        log.notice("\(configuration.storeText) is on a read-only file system: the mount is read-only too")
+        var result = configuration
+        result.options.readOnly = true
+        result.options.kernelOptions.append("ro")
+        return result
+    }
+
+    private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {
+        do throws(IndexError) {
+            let index = try DocumentIndex(folder: configuration.stateFolder)
+            if case .rebuilt(let reason, let aside) = index.outcome {
+                log.warning("the index was damaged (\(reason)) and is built anew; the old one is kept as \(aside)")
+            }
+            return index
+        } catch .newerVersion(let found, let supported) {
+            throw MountFailure(
+                "\(configuration.stateFolder): the index is of version \(found), made by a newer Quire; this one knows up to "
+                    + "version \(supported). Use the newer Quire, or move the index away: tags are in the documents, but "
+                    + "recents would be lost")
+        } catch {
+            throw MountFailure("\(configuration.stateFolder): \(error)")
+        }
+    }
+
+    /// An eighth of the descriptors, so that handles have the rest; some 500 under the usual limit of 4,096.
+    private static var folderCapacity: Int {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return max(32, min(4_096, Int(clamping: limit.rlim_cur) / 8))
+    }
+}
+
+/// As many descriptors as the system lets this process have: handles of apps need one each.
+private func raiseDescriptorLimit() {
+    var limit = rlimit()
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(resource, &limit)
+}
+
+extension MountConfiguration {
+    var storeText: String { String(decoding: store, as: UTF8.self) }
+    var mountPointText: String { String(decoding: mountPoint, as: UTF8.self) }
+
+    /// Options in libfuse's words. A comma or backslash in the store's name would start another option: they are escaped.
+    var fuseOptions: [[UInt8]] {
+        let special = [UInt8(ascii: "\\"), UInt8(ascii: ",")]
+        let name = store.flatMap { special.contains($0) ? [special[0], $0] : [$0] }
+        let words = ["subtype=quire", "default_permissions"] + (options.allowOther ? ["allow_other"] : []) + options.kernelOptions
+        return [Array("fsname=".utf8) + name] + words.map { Array($0.utf8) }
+    }
+}

@@ -1,0 +1,144 @@
+import CLinux
+import Coordination
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// The advisory locks of the mount: the table decides, this answers. A request that must wait is parked; no thread waits.
+final class LockService: @unchecked Sendable {
+    private struct State {
+        var table = LockTable()
+        var parked: [WaiterID: ParkedReply] = [:]
+    }
+    /// Rank 4. Replies are sent after it is given up.
+    private let state = Mutex(State())
+    /// Whether any lock is held or waited for: closing a file without locks costs one look at this.
+    private let isInUse = Atomic<Bool>(false)
+    private let deadlines = Signal()
+    private let isOver = Atomic<Bool>(false)
+    private var thread: NamedThread!
+
+    init() {
+        thread = NamedThread("quire-locks") { [unowned self] in expireInTime() }
+    }
+
+    /// Ends the service's thread; replies still parked answer EIO as they go.
+    func stop() {
+        isOver.store(true, ordering: .relaxed)
+        deadlines.signal()
+        thread.join()
+    }
+
+    func request(_ lock: AdvisoryLock, waits: Bool, _ reply: consuming Reply<Done>) {
+        let request = Request()
+        let parked = ParkedReply(reply) { [unowned self] parked in interrupted(request, parked) }
+        // Before the table knows of it: from then on another thread may answer, which ends the listening.
+        parked.listen()
+        var answers: [(ParkedReply, Errno?)] = []
+        let outcome = state.withLock { state -> LockOutcome in
+            let decision = state.table.request(lock, blocking: waits, now: Self.now)
+            answers = granted(decision.granted, &state)
+            defer { noteUse(state) }
+            guard case .parked(let waiter, _) = decision.outcome else { return decision.outcome }
+            if request.wasInterrupted, state.table.cancel(waiter) {
+                answers.append((parked, .interrupted))
+            } else {
+                request.waiter = waiter
+                state.parked[waiter] = parked
+            }
+            return decision.outcome
+        }
+        send(answers)
+        switch outcome {
+        case .granted: parked.answer()
+        case .refused: parked.answer(.resourceTemporarilyUnavailable)
+        case .deadlock: parked.answer(.deadlock)
+        case .parked(_, until: .some): deadlines.signal()
+        case .parked(_, until: nil): break
+        }
+    }
+
+    /// A request on its way. Guarded by the state's lock.
+    private final class Request: @unchecked Sendable {
+        var waiter: WaiterID?
+        /// A signal came before the request was parked.
+        var wasInterrupted = false
+    }
+
+    func unlock(_ range: LockRange, of owner: LockOwner, _ kind: LockKind, on document: LockedDocument) {
+        change { $0.unlock(range, of: owner, kind, on: document) }
+    }
+
+    func firstConflict(with lock: AdvisoryLock) -> AdvisoryLock? { state.withLock { $0.table.firstConflict(with: lock) } }
+
+    /// A descriptor was closed: the record locks of the process on the document end.
+    func flushed(_ node: @autoclosure () -> Node, handle: HandleID, owner: UInt64) {
+        guard isInUse.load(ordering: .relaxed) else { return }
+        change { $0.flush(LockedDocument(node().generation), owner: LockOwner(owner), handle: LockHandle(handle.rawValue)) }
+    }
+
+    /// The open file is gone: what was locked through it ends.
+    func released(handle: HandleID) {
+        guard isInUse.load(ordering: .relaxed) else { return }
+        change { $0.release(LockHandle(handle.rawValue)) }
+    }
+
+    private func change(_ body: (inout LockTable) -> [WaiterID]) {
+        let answers = state.withLock { state in
+            let waiters = body(&state.table)
+            defer { noteUse(state) }
+            return granted(waiters, &state)
+        }
+        send(answers)
+    }
+
+    private func granted(_ waiters: [WaiterID], _ state: inout State) -> [(ParkedReply, Errno?)] {
+        waiters.compactMap { waiter in state.parked.removeValue(forKey: waiter).map { ($0, nil) } }
+    }
+
+    private func send(_ answers: [(ParkedReply, Errno?)]) {
+        for (parked, error) in answers { parked.answer(error) }
+    }
+
+    private func noteUse(_ state: State) { isInUse.store(!state.table.isEmpty, ordering: .relaxed) }
+
+    /// The waiting caller got a signal. The kernel turns EINTR into a restart of the call where the handler asks for that
+    /// (fuse_setlk), so that waiting goes on or ends as on any file system.
+    private func interrupted(_ request: Request, _ parked: ParkedReply) {
+        let isOurs = state.withLock { state -> Bool in
+            guard let waiter = request.waiter else {
+                request.wasInterrupted = true
+                return false
+            }
+            guard state.table.cancel(waiter) else { return false }
+            state.parked[waiter] = nil
+            noteUse(state)
+            return true
+        }
+        if isOurs { parked.answerInterrupt(.interrupted) }
+    }
+
+    private func expireInTime() {
+        while !isOver.load(ordering: .relaxed) {
+            let (expired, next) = state.withLock { state -> ([(ParkedReply, Errno?)], UInt64?) in
+                let waiters = state.table.expire(now: Self.now)
+                let expired = waiters.compactMap { waiter in
+                    state.parked.removeValue(forKey: waiter).map { ($0, Errno.resourceTemporarilyUnavailable as Errno?) }
+                }
+                noteUse(state)
+                return (expired, state.table.nextDeadline)
+            }
+            send(expired)
+            let pause = next.map { Double(Int64($0) - Int64(Self.now)) / 1e9 } ?? 3600
+            deadlines.wait(seconds: max(0, pause))
+        }
+    }
+
+    private static var now: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,81 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+extension MountedFileSystem {
+    func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes {
+        let node = table.node(node)
+        if let item = node.item {
+            return Attributes(status: try item.attributes(caller, inode: node.identity.inode), validity: .none)
+        }
+        return attributes(of: node, try locator.status(of: node))
+    }
+
+    func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {
+        let node = table.node(node)
+        guard node.item == nil else { return (try attributes(caller, of: table.id(of: node), handle: nil), 0) }
+        let status = try locator.status(of: node)
+        return (attributes(of: node, status), status.birth_ns)
+    }
+
+    func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeChanges) throws(Errno) -> Attributes {
+        let node = table.node(node)
+        if let item = node.item {
+            // chmod, chown and touch on a link or folder that is made anew at each look: accepted, without effect.
+            return Attributes(status: try item.attributes(caller, inode: node.identity.inode), validity: .none)
+        }
+        let opened = handle.map { FileHandle.of($0).descriptor }
+        let descriptor: Descriptor
+        if let opened { descriptor = opened } else { descriptor = try locator.pathDescriptor(of: node) }
+        if let mode = changes.mode { try changeMode(descriptor, mode) }
+        if changes.uid != nil || changes.gid != nil {
+            _ = try check(
+                cl_fchownat(
+                    descriptor.number, "", changes.uid ?? uid_t.max, changes.gid ?? gid_t.max,
+                    CL_AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+        }
+        if let size = changes.size { try changeSize(node, handle.map { FileHandle.of($0) }, size) }
+        if changes.accessed != nil || changes.modified != nil { try changeTimes(descriptor, changes) }
+        var status = cl_status()
+        _ = try check(cl_statx_fd(descriptor.number, &status))
+        if changes.size != nil || changes.modified != nil, node.isRegular { journal.touched(node) }
+        return attributes(of: node, status)
+    }
+
+    private func changeMode(_ descriptor: Descriptor, _ mode: mode_t) throws(Errno) {
+        // The kernel has checked that the caller may set the group bit; the daemon is in none of the caller's groups.
+        try privileges.keepingGroupBit(mode) { () throws(Errno) in
+            try withProcPath(of: descriptor) { (path) throws(Errno) in
+                _ = try check(cl_fchmodat(AT_FDCWD, path, mode & 0o7777))
+            }
+        }
+    }
+
+    private func changeSize(_ node: Node, _ handle: FileHandle?, _ size: off_t) throws(Errno) {
+        if let handle, handle.isWritable {
+            _ = try check(cl_ftruncate(handle.descriptor.number, size))
+        } else {
+            let writable = try locator.opened(node, flags: O_WRONLY)
+            _ = try check(cl_ftruncate(writable.number, size))
+        }
+    }
+
+    private func changeTimes(_ descriptor: Descriptor, _ changes: AttributeChanges) throws(Errno) {
+        func value(_ time: AttributeChanges.Time?) -> timespec {
+            switch time {
+            case nil: timespec(tv_sec: 0, tv_nsec: Int(CL_UTIME_OMIT))
+            case .now: timespec(tv_sec: 0, tv_nsec: Int(CL_UTIME_NOW))
+            case .exactly(let time): time
+            }
+        }
+        var times = (value(changes.accessed), value(changes.modified))
+        let result = withUnsafePointer(to: &times) {
+            $0.withMemoryRebound(to: timespec.self, capacity: 2) {
+                cl_utimensat(descriptor.number, "", $0, CL_AT_EMPTY_PATH)
+            }
+        }
+        _ = try check(result)
+    }
+}

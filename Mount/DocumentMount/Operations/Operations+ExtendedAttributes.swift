@@ -1,0 +1,88 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+extension MountedFileSystem {
+    func extendedAttribute(
+        _ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        let node = table.node(node)
+        if node.hasNoCapabilities.load(ordering: .relaxed), Self.isCapability(name) { throw .noData }
+        if let value = mountAttributes.value(of: name) { return try copy(value, into: buffer) }
+        guard node.item == nil else { throw .noData }
+        if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: try document(node)), into: buffer) }
+        let descriptor = try locator.pathDescriptor(of: node)
+        return try withProcPath(of: descriptor) { (path) throws(Errno) in
+            try check(cl_getxattr(path, name, buffer.baseAddress, buffer.count))
+        }
+    }
+
+    func extendedAttributeNames(_ caller: Caller, of node: NodeID, into buffer: UnsafeMutableRawBufferPointer)
+        throws(Errno) -> Int
+    {
+        let node = table.node(node)
+        guard node.item == nil else { return 0 }
+        let descriptor = try locator.pathDescriptor(of: node)
+        let length = try withProcPath(of: descriptor) { (path) throws(Errno) in
+            try check(cl_listxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count))
+        }
+        // Linux shows trusted.* to privileged processes only (xattr(7)); the daemon is one, its caller may not be.
+        guard buffer.count > 0, caller.uid != 0, privileges.actsForCallers else { return length }
+        let shown = buffer.prefix(length).split(separator: 0).filter { !$0.starts(with: "trusted.".utf8) }
+        let kept: [UInt8] = shown.flatMap { [UInt8]($0) + [0] }
+        buffer.copyBytes(from: kept)
+        return kept.count
+    }
+
+    func setExtendedAttribute(
+        _ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32
+    ) throws(Errno) {
+        let node = table.node(node)
+        guard node.item == nil else { throw .notPermitted }
+        if mountAttributes.value(of: name) != nil { throw .notPermitted }
+        if isTags(name), tags.liveInIndex { return try tags.setIndexedValue(Array(value), of: try document(node)) }
+        let descriptor = try locator.pathDescriptor(of: node)
+        if Self.isCapability(name) { node.hasNoCapabilities.store(false, ordering: .relaxed) }
+        // An access ACL carries the mode's bits: setting one must not lose the set-group-ID bit the caller may keep.
+        let keepsGroupBit = isAccessList(name) ? try mayKeepGroupBit(caller, descriptor) : true
+        try privileges.keepingGroupBit(keepsGroupBit ? S_ISGID : 0) { () throws(Errno) in
+            try withProcPath(of: descriptor) { (path) throws(Errno) in
+                _ = try check(cl_setxattr(path, name, value.baseAddress, value.count, flags))
+            }
+        }
+        if isTags(name) { journal.touched(node) }
+    }
+
+    func removeExtendedAttribute(_ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>) throws(Errno) {
+        let node = table.node(node)
+        guard node.item == nil else { throw .noData }
+        if isTags(name), tags.liveInIndex { return try tags.setIndexedValue(nil, of: try document(node)) }
+        let descriptor = try locator.pathDescriptor(of: node)
+        try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
+        if isTags(name) { journal.touched(node) }
+    }
+
+    private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "system.posix_acl_access") == 0 }
+
+    /// Whether the caller is in the file's group or root (chmod(2) has the rule, acl(5) follows it).
+    private func mayKeepGroupBit(_ caller: Caller, _ descriptor: Descriptor) throws(Errno) -> Bool {
+        guard privileges.actsForCallers, caller.uid != 0 else { return true }
+        var status = cl_status()
+        _ = try check(cl_statx_fd(descriptor.number, &status))
+        guard status.st.st_mode & S_ISGID != 0, status.st.st_gid != caller.gid else { return true }
+        return ProcessFacts.status(of: caller.thread)?.groups.contains(status.st.st_gid) ?? false
+    }
+
+    private static func isCapability(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "security.capability") == 0 }
+
+    private func isTags(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, TagStore.attributeName) == 0 }
+
+    private func copy(_ value: [UInt8], into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+        guard buffer.count > 0 else { return value.count }
+        guard value.count <= buffer.count else { throw .outOfRange }
+        buffer.copyBytes(from: value)
+        return value.count
+    }
+}

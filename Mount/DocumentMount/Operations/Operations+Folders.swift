@@ -1,0 +1,106 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+extension MountedFileSystem {
+    func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
+        let node = table.node(node)
+        if let item = node.item {
+            let handle = FolderHandle(.list(try listing(of: item, caller, node)))
+            return OpenedFolder(handle: handle.handedToKernel(), cached: false)
+        }
+        let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
+        // The store's own folder is listed with the virtual folders in it: a list, since no offset is free for more entries.
+        if node.isRoot, let virtualFolders, !virtualFolders.listedNames.isEmpty {
+            let handle = FolderHandle(.list(try rootListing(descriptor, virtualFolders)))
+            return OpenedFolder(handle: handle.handedToKernel(), cached: cacheTime != .none)
+        }
+        return OpenedFolder(handle: FolderHandle(.store(descriptor)).handedToKernel(), cached: cacheTime != .none)
+    }
+
+    private func rootListing(_ descriptor: Descriptor, _ virtualFolders: VirtualFolders) throws(Errno) -> [FolderHandle.ListedEntry] {
+        var entries: [FolderHandle.ListedEntry] = []
+        try FolderHandle.ReadAhead.all(of: descriptor) { entry in
+            entries.append(.init(name: EntryName(copying: entry.name), inode: entry.inode, type: mode_t(entry.type) << 12))
+        }
+        for name in virtualFolders.listedNames {
+            entries.append(.init(name: name, inode: virtualFolders.inode(of: name), type: S_IFDIR))
+        }
+        return entries
+    }
+
+    func readFolder(
+        _ caller: Caller, node: NodeID, handle: HandleID, offset: Int64, plus: Bool, into buffer: inout DirectoryBuffer
+    ) throws(Errno) {
+        let (node, handle) = (table.node(node), FolderHandle.of(handle))
+        switch handle.source {
+        case .list(let entries):
+            for (index, entry) in entries.enumerated().dropFirst(Int(offset)) {
+                let added = entry.name.withCString { name in
+                    add(
+                        caller, in: node, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
+                        to: &buffer)
+                }
+                if !added { return }
+            }
+        case .store(let descriptor):
+            try handle.entries(from: offset, of: descriptor) { entry in
+                add(
+                    caller, in: node, name: entry.name, inode: entry.inode, type: mode_t(entry.type) << 12,
+                    next: entry.next_offset, plus: plus, to: &buffer)
+            }
+        }
+    }
+
+    /// Adds one entry; false when the buffer is full.
+    private func add(
+        _ caller: Caller, in folder: Node, name: BorrowedName, inode: UInt64, type: mode_t, next: Int64, plus: Bool,
+        to buffer: inout DirectoryBuffer
+    ) -> Bool {
+        let isDot = name[0] == CChar(UInt8(ascii: ".")) && (name[1] == 0 || (name[1] == CChar(UInt8(ascii: ".")) && name[2] == 0))
+        guard plus, !isDot else {
+            if !plus { return buffer.add(name: name, inode: inode, type: type, next: next) }
+            var status = stat()
+            (status.st_ino, status.st_mode) = (ino_t(inode), type)
+            let entry = Entry(
+                node: .none, generation: 0, attributes: Attributes(status: status, validity: .none), validity: .none)
+            return buffer.add(name: name, entry: entry, next: next)
+        }
+        // Before the lookup is counted.
+        guard buffer.fits(nameLength: strlen(name)) else { return false }
+        if let entry = try? lookup(caller, in: table.id(of: folder), name: name), entry.node != .none {
+            return buffer.add(name: name, entry: entry, next: next)
+        }
+        // Gone since it was listed, or not to be reached: the name alone.
+        var status = stat()
+        (status.st_ino, status.st_mode) = (ino_t(inode), type)
+        return buffer.add(
+            name: name,
+            entry: Entry(node: .none, generation: 0, attributes: Attributes(status: status, validity: .none), validity: .none),
+            next: next)
+    }
+
+    func releaseFolder(_ handle: HandleID) { _ = FolderHandle.consume(handle) }
+
+    func synchronizeFolder(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {
+        guard case .store(let descriptor) = FolderHandle.of(handle).source else {
+            let folder = try locator.reopened(store, flags: O_RDONLY | O_DIRECTORY)
+            _ = try check(cl_fsync(folder.number, dataOnly ? 1 : 0))
+            return
+        }
+        _ = try check(cl_fsync(descriptor.number, dataOnly ? 1 : 0))
+    }
+}
+
+extension FolderHandle.ReadAhead {
+    /// Every entry of a folder.
+    static func all(of descriptor: Descriptor, _ body: (cl_dirent) -> Void) throws(Errno) {
+        var ahead = FolderHandle.ReadAhead()
+        try ahead.entries(from: 0, of: descriptor) { entry in
+            body(entry)
+            return true
+        }
+    }
+}

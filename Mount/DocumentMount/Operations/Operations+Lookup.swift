@@ -1,0 +1,40 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+extension MountedFileSystem {
+    func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
+        let parent = table.node(parent)
+        if let item = try virtualItem(caller, in: parent, name: name) { return try entry(for: item, caller) }
+        if parent.item != nil { throw .noSuchFileOrDirectory }
+        let folder = try locator.folder(parent)
+        do throws(Errno) {
+            return try lookUp(name, in: parent, folder)
+        } catch .noSuchFileOrDirectory {
+            return .absent(validity: cacheTime)
+        }
+    }
+
+    func forget(_ node: NodeID, count: UInt64) { table.forget(table.node(node), count: count) }
+
+    func readLink(_ caller: Caller, node: NodeID, _ body: (UnsafePointer<CChar>) -> Void) throws(Errno) {
+        let node = table.node(node)
+        if let item = node.item { return try item.linkTarget(caller).withUnsafeBytes { body($0.assumingMemoryBound(to: CChar.self).baseAddress!) } }
+        let descriptor = try locator.pathDescriptor(of: node)
+        try withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { (buffer) throws(Errno) in
+            let length = try check(cl_readlinkat(descriptor.number, "", buffer.baseAddress, Int(PATH_MAX)))
+            buffer[length] = 0
+            body(UnsafePointer(buffer.baseAddress!))
+        }
+    }
+
+    func statistics(_ caller: Caller, node: NodeID) throws(Errno) -> statvfs {
+        let node = table.node(node)
+        let descriptor = node.item == nil ? try locator.pathDescriptor(of: node) : store
+        var statistics = statvfs()
+        _ = try check(cl_fstatvfs(descriptor.number, &statistics))
+        return statistics
+    }
+}

@@ -1,0 +1,80 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+extension MountedFileSystem {
+    func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
+        let parent = table.node(parent)
+        try refuseVirtual(parent, name)
+        return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
+            _ = try check(cl_mknodat(folder.number, name, mode, device))
+        }
+    }
+
+    func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
+        let parent = table.node(parent)
+        if let item = parent.item { return try entry(for: try item.makeFolder(EntryName(copying: name), caller), caller) }
+        try refuseVirtual(parent, name)
+        return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
+            _ = try check(cl_mkdirat(folder.number, name, mode))
+        }
+    }
+
+    func makeSymbolicLink(_ caller: Caller, in parent: NodeID, name: BorrowedName, target: UnsafePointer<CChar>)
+        throws(Errno) -> Entry
+    {
+        let parent = table.node(parent)
+        if let item = parent.item {
+            let target = Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
+            return try entry(for: try item.addLink(EntryName(copying: name), target: target, caller), caller)
+        }
+        try refuseVirtual(parent, name)
+        return try made(caller, in: parent, name: name, mode: 0) { (folder) throws(Errno) in
+            _ = try check(cl_symlinkat(target, folder.number, name))
+        }
+    }
+
+    func link(_ caller: Caller, node: NodeID, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
+        let (node, parent) = (table.node(node), table.node(parent))
+        if let item = parent.item {
+            try item.add(try document(node), EntryName(copying: name), caller)
+            // The kernel asks for the linked node itself; the next lookup of the name shows the symbolic link.
+            let status = try locator.status(of: node)
+            var entry = entry(for: table.lookedUp(node.identity, type: node.type), status)
+            entry.validity = .none
+            return entry
+        }
+        try refuseVirtual(parent, name)
+        guard node.item == nil else { throw .notPermitted }
+        let (source, folder) = (try locator.pathDescriptor(of: node), try locator.folder(parent))
+        let entry = try locator.names.changing { () throws(Errno) in
+            try withProcPath(of: source) { (path) throws(Errno) in
+                _ = try check(cl_linkat(AT_FDCWD, path, folder.number, name, AT_SYMLINK_FOLLOW))
+            }
+            return try lookUp(name, in: parent, folder)
+        }
+        journal.present(in: parent, name: name)
+        return entry
+    }
+
+    /// Makes something as the caller and looks it up.
+    private func made(
+        _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, _ make: (Descriptor) throws(Errno) -> Void
+    ) throws(Errno) -> Entry {
+        let folder = try locator.folder(parent)
+        let entry = try locator.names.changing { () throws(Errno) in
+            try privileges.acting(as: caller, mode: mode) { () throws(Errno) in try make(folder) }
+            return try lookUp(name, in: parent, folder)
+        }
+        if entry.attributes.status.st_mode & S_IFMT == S_IFREG { journal.present(in: parent, name: name) }
+        return entry
+    }
+
+    /// The names of the virtual folders are taken, and nothing is made in a virtual folder but through its item.
+    func refuseVirtual(_ parent: Node, _ name: BorrowedName) throws(Errno) {
+        if parent.item != nil { throw .notPermitted }
+        if parent.isRoot, let virtualFolders, virtualFolders.isReserved(name) { throw .notPermitted }
+    }
+}

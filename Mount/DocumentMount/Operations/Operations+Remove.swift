@@ -1,0 +1,57 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+extension MountedFileSystem {
+    func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        try remove(caller, in: table.node(parent), name: name, isFolder: false)
+    }
+
+    func removeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        try remove(caller, in: table.node(parent), name: name, isFolder: true)
+    }
+
+    private func remove(_ caller: Caller, in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {
+        if let item = parent.item {
+            let name = EntryName(copying: name)
+            return isFolder ? try item.removeFolder(name, caller) : try item.remove(name, caller)
+        }
+        if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
+        let folder = try locator.folder(parent)
+        try locator.names.changing { () throws(Errno) in
+            let doomed = self.doomed(name, in: folder)
+            _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
+            doomed?.wentAway(in: parent, name: name, table)
+        }
+        journal.absent(in: parent, name: name)
+    }
+
+    /// A node about to lose a name. If it is the last name, the file is held by an O_PATH descriptor: who still has it open
+    /// without a handle (O_PATH, a working folder) finds it as on any Linux file system.
+    struct Doomed {
+        let node: Node
+        let pinned: Descriptor?
+        let isLastLink: Bool
+
+        /// The name is gone now.
+        func wentAway(in parent: Node, name: BorrowedName, _ table: NodeTable) {
+            node.lost(in: parent, name: name, pinned: pinned)
+            if isLastLink { table.detach(node) }
+        }
+    }
+
+    /// What stands under a name that is about to go, if the kernel knows it. Within `names.changing`.
+    func doomed(_ name: BorrowedName, in folder: Descriptor) -> Doomed? {
+        var status = cl_status()
+        guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return nil }
+        return doomed(name, in: folder, status)
+    }
+
+    func doomed(_ name: BorrowedName, in folder: Descriptor, _ status: cl_status) -> Doomed? {
+        guard let node = table.known(FileIdentity(status)) else { return nil }
+        let pinned = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+        return Doomed(node: node, pinned: pinned, isLastLink: status.st.st_nlink <= 1 || node.isFolder)
+    }
+}

@@ -1,0 +1,50 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// What the daemon may do, and how it acts for others.
+///
+/// As root its serving threads keep their capabilities whatever identity they take, except two: CAP_FSETID, so that every
+/// write, truncate and chown strips set-ID bits as it would for the app (the kernel leaves that to us, HANDLE_KILLPRIV_V2),
+/// and CAP_SYS_RESOURCE, so that quotas hold for who writes through the mount.
+struct Privileges: Sendable {
+    /// Serves several users: what is made belongs to the caller.
+    let actsForCallers: Bool
+    /// Kernel passthrough may be asked for.
+    let passthrough: Bool
+
+    func prepareThread() {
+        // One umask a thread: callers' umasks differ. No privilege is needed.
+        _ = cl_unshare_fs()
+        guard actsForCallers else { return }
+        _ = cl_keep_capabilities()
+        _ = cl_raise_capability(Int32(CL_CAP_FSETID), 0)
+        _ = cl_raise_capability(Int32(CL_CAP_SYS_RESOURCE), 0)
+    }
+
+    /// Makes something as the caller: owner, group and umask are the caller's; setgid folders and default ACLs do the rest.
+    /// No system call when the thread last acted for the same caller.
+    @inline(__always)
+    func acting<Result>(as caller: Caller, mode: mode_t, _ make: () throws(Errno) -> Result) throws(Errno) -> Result {
+        _ = try check(cl_assume(caller.uid, caller.gid, caller.umask, actsForCallers ? 1 : 0))
+        return try keepingGroupBit(mode, make)
+    }
+
+    /// Writes to a file with set-ID bits: they stay for root, and go by the caller's group for anyone else.
+    func writing(as caller: Caller, _ write: () throws(Errno) -> Void) throws(Errno) {
+        guard actsForCallers else { return try write() }
+        _ = try check(cl_assume(caller.uid, caller.gid, caller.umask, 1))
+        try keepingGroupBit(caller.uid == 0 ? S_ISGID : 0, write)
+    }
+
+    /// Runs with CAP_FSETID if `mode` has the set-group-ID bit: the kernel has already decided whether the caller may set it.
+    @inline(__always)
+    func keepingGroupBit<Result>(_ mode: mode_t, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+        guard actsForCallers, mode & S_ISGID != 0 else { return try body() }
+        _ = cl_raise_capability(Int32(CL_CAP_FSETID), 1)
+        defer { _ = cl_raise_capability(Int32(CL_CAP_FSETID), 0) }
+        return try body()
+    }
+}

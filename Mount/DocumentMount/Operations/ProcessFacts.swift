@@ -1,0 +1,62 @@
+import CLinux
+import Glibc
+import StorePrimitives
+
+/// What /proc tells of a process or thread. Never on the hot path.
+enum ProcessFacts {
+    struct Status {
+        var group: pid_t = 0
+        var groups: [gid_t] = []
+    }
+
+    /// /proc/TID/status (proc(5)); nil if the thread is gone or not to be seen.
+    static func status(of thread: pid_t) -> Status? {
+        guard thread > 0, let text = read("/proc/\(thread)/status") else { return nil }
+        var status = Status()
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            let words = parts[1].split(whereSeparator: { $0 == " " || $0 == "\t" })
+            let value = words.first ?? ""
+            switch parts[0] {
+            case "Tgid": status.group = pid_t(value) ?? 0
+            case "Groups": status.groups = words.compactMap { gid_t($0) }
+            default: break
+            }
+        }
+        return status
+    }
+
+    struct Stat {
+        let name: String
+        let parent: pid_t
+        let nice: Int
+        /// When it was started, in clock ticks since boot.
+        let start: UInt64
+    }
+
+    /// /proc/PID/stat (proc(5): fields 2, 4, 19 and 22); nil if the process is gone.
+    static func stat(of process: pid_t) -> Stat? {
+        guard let text = read("/proc/\(process)/stat"), let open = text.firstIndex(of: "("),
+            let close = text.lastIndex(of: ")")
+        else { return nil }
+        let fields = text[text.index(after: close)...].split(separator: " ")
+        guard fields.count > 19, let parent = pid_t(fields[1]), let nice = Int(fields[16]), let start = UInt64(fields[19])
+        else { return nil }
+        return Stat(name: String(text[text.index(after: open)..<close]), parent: parent, nice: nice, start: start)
+    }
+
+    /// The process's name as ps shows it; nil if it is gone.
+    static func name(of process: pid_t) -> String? {
+        read("/proc/\(process)/comm").map { String($0.dropLast($0.hasSuffix("\n") ? 1 : 0)) }
+    }
+
+    private static func read(_ path: String) -> String? {
+        guard let file = try? Descriptor(opening: path, flags: O_RDONLY) else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
+            let length = cl_read(file.number, buffer.baseAddress, buffer.count)
+            guard length > 0 else { return nil }
+            return String(decoding: buffer.prefix(length), as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/// Everything the daemon of one mount is told at its start. Validated by whoever makes it.
+public struct MountConfiguration: Sendable {
+    /// The store's canonical path, in bytes, without a slash at its end.
+    public var store: [UInt8]
+    /// The mount point's canonical path; equal to `store` when mounted in place.
+    public var mountPoint: [UInt8]
+    public var options: MountOptions
+    /// Whether the daemon runs as root and keeps its state in the system's folders.
+    public var isSystem: Bool
+    /// Holds the index, the lock and the log of this store; exists, mode 0700, not in the store.
+    public var stateFolder: String
+    /// Holds the sockets of this user's mounts; exists, not in the store.
+    public var runtimeFolder: String
+    /// Where the service listens, inside `runtimeFolder`.
+    public var socketPath: String
+
+    public init(
+        store: [UInt8], mountPoint: [UInt8], options: MountOptions, isSystem: Bool, stateFolder: String,
+        runtimeFolder: String, socketPath: String
+    ) {
+        self.store = store
+        self.mountPoint = mountPoint
+        self.options = options
+        self.isSystem = isSystem
+        self.stateFolder = stateFolder
+        self.runtimeFolder = runtimeFolder
+        self.socketPath = socketPath
+    }
+
+    public var isInPlace: Bool { store == mountPoint }
+}

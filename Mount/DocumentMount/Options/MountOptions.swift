@@ -1,0 +1,134 @@
+/// What the `-o` lists of a mount say.
+public struct MountOptions: Hashable, Sendable {
+    public enum Passthrough: String, CaseIterable, Sendable {
+        /// The kernel reads and writes documents itself where it can and the daemon may set that up.
+        case auto
+        case off
+    }
+
+    public enum VirtualFolders: String, CaseIterable, Sendable {
+        /// Shown by readdir of the mount's root.
+        case listed
+        /// Reached by name only.
+        case hidden
+        /// Not there at all.
+        case off
+    }
+
+    /// Other users than the one who mounts may use the mount.
+    public var allowOther = false
+    public var readOnly = false
+    public var passthrough = Passthrough.auto
+    public var virtualFolders = VirtualFolders.listed
+    /// A mount point beside the store may have entries, which the mount hides.
+    public var nonEmpty = false
+    /// Options for the kernel, as libfuse takes them (`nosuid`, `noexec`, `sync` …), each once, `ro` among them.
+    public var kernelOptions: [String] = []
+
+    public init() {}
+
+    /// Parses lists such as `["allow_other,ro", "virtual=hidden"]`. Where two options contradict, the later holds. Options
+    /// that only concern mount(8) and fstab are accepted and have no effect here.
+    public init(parsing lists: [String]) throws(MountOptionError) {
+        for list in lists {
+            for option in list.split(separator: ",") { try apply(String(option)) }
+        }
+    }
+
+    private mutating func apply(_ option: String) throws(MountOptionError) {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(parts[0])
+        let value = parts.count > 1 ? String(parts[1]) : nil
+        switch name {
+        case "passthrough": passthrough = try Self.choice(name, value)
+        case "virtual": virtualFolders = try Self.choice(name, value)
+        case _ where Self.isForMountCommand(name): break
+        case _ where value != nil: throw .unknown(option, nearest: Self.nearest(to: name))
+        case "allow_other": allowOther = true
+        case "nonempty": nonEmpty = true
+        case "ro", "rw":
+            readOnly = name == "ro"
+            pass(name, instead: name == "ro" ? "rw" : "ro")
+        case _ where Self.opposites[name] != nil: pass(name, instead: Self.opposites[name]!)
+        case _ where Self.withoutEffect.contains(name): break
+        default: throw .unknown(option, nearest: Self.nearest(to: name))
+        }
+    }
+
+    private mutating func pass(_ option: String, instead opposite: String) {
+        kernelOptions.removeAll { $0 == option || $0 == opposite }
+        kernelOptions.append(option)
+    }
+
+    /// The kernel's options that libfuse knows, with what each takes back.
+    private static let opposites = [
+        "suid": "nosuid", "nosuid": "suid", "dev": "nodev", "nodev": "dev", "exec": "noexec", "noexec": "exec",
+        "sync": "async", "async": "sync", "noatime": "atime", "atime": "noatime", "dirsync": "dirsync",
+    ]
+
+    /// Accepted because fstab lines carry them: mount(8) acts on them, they are in force anyway, or they speak of access
+    /// times, which the store's own file system keeps.
+    private static let withoutEffect: Set<String> = [
+        "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "silent", "loud",
+        "default_permissions", "relatime", "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime",
+        "lazytime", "nolazytime",
+    ]
+
+    /// Comments and settings for other readers of fstab, with or without a value.
+    private static func isForMountCommand(_ name: String) -> Bool {
+        name.hasPrefix("x-") || name.hasPrefix("X-") || name == "comment" || name == "user" || name.isEmpty
+    }
+
+    private static func choice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, _ value: String?
+    ) throws(MountOptionError) -> Choice where Choice.RawValue == String {
+        guard let choice = Choice(rawValue: value ?? "") else {
+            throw .badValue(option: name, value: value, allowed: Choice.allCases.map(\.rawValue))
+        }
+        return choice
+    }
+
+    /// The known option that differs least from `name`, if by two fifths of its letters at most.
+    private static func nearest(to name: String) -> String? {
+        let known = ["allow_other", "nonempty", "passthrough", "virtual", "ro", "rw"] + opposites.keys + withoutEffect
+        let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
+        guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2
+        else { return nil }
+        return best.name
+    }
+
+    /// The number of single-letter changes between two words (Levenshtein).
+    private static func editDistance(_ left: String, _ right: String) -> Int {
+        let right = Array(right)
+        var row = Array(0...right.count)
+        for (index, letter) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for column in right.indices {
+                let replaced = diagonal + (letter == right[column] ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(replaced, row[column] + 1, diagonal + 1)
+            }
+        }
+        return row[right.count]
+    }
+}
+
+/// Why an option list was not understood.
+public enum MountOptionError: Error, Hashable, Sendable {
+    case unknown(String, nearest: String?)
+    case badValue(option: String, value: String?, allowed: [String])
+}
+
+extension MountOptionError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unknown(let option, let nearest?): "unknown mount option '\(option)'; did you mean '\(nearest)'?"
+        case .unknown(let option, nil): "unknown mount option '\(option)'; 'quire mount --help' lists them"
+        case .badValue(let option, let value?, let allowed):
+            "mount option '\(option)' cannot be '\(value)': use \(allowed.joined(separator: ", or "))"
+        case .badValue(let option, nil, let allowed):
+            "mount option '\(option)' needs a value: \(allowed.map { "\(option)=\($0)" }.joined(separator: " or "))"
+        }
+    }
+}

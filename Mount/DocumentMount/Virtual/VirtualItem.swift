@@ -1,0 +1,75 @@
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// A folder or link that is made at each look: `.recents`, a tag, a link to a document. What it shows depends on who asks, so
+/// the kernel remembers nothing of it.
+///
+/// The operations that change something stand for others in the store: a link made in a tag's folder tags a document.
+protocol VirtualItem: AnyObject, Sendable {
+    /// What tells the item from all others; its inode number is made of it.
+    var key: [UInt8] { get }
+    var type: mode_t { get }
+    func attributes(_ caller: Caller, inode: UInt64) throws(Errno) -> stat
+
+    /// For a link: the target, NUL-terminated.
+    func linkTarget(_ caller: Caller) throws(Errno) -> [UInt8]
+    /// For a folder: what stands under a name, and all names.
+    func child(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem
+    func children(_ caller: Caller) throws(Errno) -> [(EntryName, any VirtualItem)]
+
+    func makeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem
+    /// A symbolic link is made here.
+    func addLink(_ name: EntryName, target: [UInt8], _ caller: Caller) throws(Errno) -> any VirtualItem
+    /// A document is linked or moved here.
+    func add(_ document: StorePath, _ name: EntryName, _ caller: Caller) throws(Errno)
+    func remove(_ name: EntryName, _ caller: Caller) throws(Errno)
+    func removeFolder(_ name: EntryName, _ caller: Caller) throws(Errno)
+    /// An entry of this folder is renamed within the virtual folders.
+    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Caller) throws(Errno)
+}
+
+// What an item does not offer is refused, and whatever was to be put there stays where it was.
+extension VirtualItem {
+    func linkTarget(_ caller: Caller) throws(Errno) -> [UInt8] { throw .invalidArgument }
+    func child(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem { throw .notDirectory }
+    func children(_ caller: Caller) throws(Errno) -> [(EntryName, any VirtualItem)] { throw .notDirectory }
+    func makeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem { throw .notPermitted }
+    func addLink(_ name: EntryName, target: [UInt8], _ caller: Caller) throws(Errno) -> any VirtualItem {
+        throw .notPermitted
+    }
+    func add(_ document: StorePath, _ name: EntryName, _ caller: Caller) throws(Errno) { throw .notPermitted }
+    func remove(_ name: EntryName, _ caller: Caller) throws(Errno) { throw .notPermitted }
+    func removeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) { throw .notPermitted }
+    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Caller) throws(Errno) {
+        throw .notPermitted
+    }
+}
+
+extension VirtualItem {
+    /// The identity of the item's node: on a device that no file has.
+    var identity: FileIdentity {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a
+        for byte in key { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        var second: UInt64 = 0x9E37_79B9_7F4A_7C15
+        for byte in key.reversed() { second = (second ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return FileIdentity(device: .max, inode: hash | 1 << 63, birth: Int64(bitPattern: second))
+    }
+
+    /// Attributes of a folder or link, changed at `modified`. It belongs to the daemon's user and is open to all: the kernel
+    /// has one inode for all who look, and who may do what is decided here.
+    func attributes(
+        inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0, modified: timespec
+    ) -> stat {
+        var status = stat()
+        status.st_ino = ino_t(inode)
+        status.st_mode = type | mode
+        status.st_nlink = nlink_t(links)
+        (status.st_uid, status.st_gid) = (geteuid(), getegid())
+        status.st_size = off_t(size)
+        status.st_blksize = 4096
+        (status.st_atim, status.st_mtim, status.st_ctim) = (modified, modified, modified)
+        return status
+    }
+}

@@ -1,0 +1,74 @@
+internal import CFuse
+internal import Glibc
+internal import SystemPackage
+
+extension FuseSession {
+    static func addNameCallbacks(_ table: inout fuse_lowlevel_ops) {
+        table.lookup = { request, parent, name in
+            answer(request, { (fs, caller) throws(Errno) in try fs.lookup(caller, in: NodeID(parent), name: name!) }, sendEntry)
+        }
+        table.forget = { request, node, count in
+            dispatch(request) { fs, _, request in
+                fs.forget(NodeID(node), count: count)
+                fuse_reply_none(request)
+            }
+        }
+        table.forget_multi = { request, count, list in
+            dispatch(request) { fs, _, request in
+                for item in UnsafeBufferPointer(start: list, count: count) { fs.forget(NodeID(item.ino), count: item.nlookup) }
+                fuse_reply_none(request)
+            }
+        }
+        table.mknod = { request, parent, name, mode, device in
+            answer(
+                request,
+                { (fs, caller) throws(Errno) in
+                    try fs.makeNode(caller, in: NodeID(parent), name: name!, mode: mode, device: device)
+                }, sendEntry)
+        }
+        table.mkdir = { request, parent, name, mode in
+            answer(
+                request,
+                { (fs, caller) throws(Errno) in try fs.makeFolder(caller, in: NodeID(parent), name: name!, mode: mode) },
+                sendEntry)
+        }
+        table.symlink = { request, target, parent, name in
+            answer(
+                request,
+                { (fs, caller) throws(Errno) in
+                    try fs.makeSymbolicLink(caller, in: NodeID(parent), name: name!, target: target!)
+                }, sendEntry)
+        }
+        table.link = { request, node, parent, name in
+            answer(
+                request,
+                { (fs, caller) throws(Errno) in try fs.link(caller, node: NodeID(node), in: NodeID(parent), name: name!) },
+                sendEntry)
+        }
+        table.unlink = { request, parent, name in
+            answer(request, { (fs, caller) throws(Errno) in try fs.unlink(caller, in: NodeID(parent), name: name!) }, sendDone)
+        }
+        table.rmdir = { request, parent, name in
+            answer(
+                request, { (fs, caller) throws(Errno) in try fs.removeFolder(caller, in: NodeID(parent), name: name!) },
+                sendDone)
+        }
+        table.rename = { request, parent, name, newParent, newName, flags in
+            answer(
+                request,
+                { (fs, caller) throws(Errno) in
+                    try fs.rename(
+                        caller, from: NodeID(parent), name: name!, to: NodeID(newParent), newName: newName!, flags: flags)
+                }, sendDone)
+        }
+        table.readlink = { request, node in
+            dispatch(request) { fs, caller, request in
+                do throws(Errno) {
+                    try fs.readLink(caller, node: NodeID(node)) { _ = fuse_reply_readlink(request, $0) }
+                } catch {
+                    fuse_reply_err(request, error.rawValue)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+internal import CFuse
+public import SystemPackage
+
+/// The answer to READ.
+public enum FileData {}
+
+extension Reply where Answer == FileData {
+    /// Answers with what `descriptor` holds at `offset`, spliced where the kernel can. Short at the end of the file.
+    public consuming func succeed(from descriptor: Int32, at offset: Int64, count: Int) {
+        quire_reply_from_fd(take(), descriptor, count, off_t(offset))
+    }
+
+    /// Answers with bytes in memory.
+    public consuming func succeed(bytes: UnsafeRawBufferPointer) {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+        fuse_reply_buf(take(), start, bytes.count)
+    }
+}
+
+/// What WRITE carries: in memory or still in a pipe. Written once.
+public struct WrittenData: ~Copyable {
+    let buffer: UnsafeMutablePointer<fuse_bufvec>
+
+    public var count: Int { fuse_buf_size(buffer) }
+
+    /// Writes all of it to `descriptor` at `offset`; returns how much was written.
+    public borrowing func write(to descriptor: Int32, at offset: Int64) throws(Errno) -> Int {
+        let written = quire_write_to_fd(buffer, descriptor, off_t(offset))
+        if written < 0 { throw Errno(rawValue: CInt(-written)) }
+        return written
+    }
+}

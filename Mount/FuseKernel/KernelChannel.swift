@@ -1,0 +1,119 @@
+internal import CFuse
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// The bytes between the kernel and libfuse. Two things are done here that libfuse 3.14 has no call for, by changing what
+/// passes through; later versions of libfuse pass through the same channel, so one way serves all.
+///
+/// - The INIT answer is given the flags that libfuse does not know: kernel passthrough, and HANDLE_KILLPRIV_V2, which spares
+///   a GETXATTR of security.capability before each write (the kernel then trusts the daemon to strip setuid, setgid and
+///   capabilities on write, truncate and chown, as every Linux file system does).
+/// - TMPFILE is handed to libfuse as a CREATE of the name "/", which no CREATE can have.
+final class KernelChannel: Sendable {
+    /// The bits to add to the INIT answer, once the request is known; zero before and after.
+    private struct Negotiation {
+        var wantsPassthrough: Bool
+        var request: UInt64?
+        var offeredFlags: UInt32 = 0
+        var offeredFlags2: UInt32 = 0
+        var passthroughGranted = false
+    }
+    private let negotiation: Mutex<Negotiation>
+    /// Whether the INIT exchange is over; afterwards nothing is looked at but the opcode of a request.
+    private let isNegotiated = Atomic<Bool>(false)
+
+    init(wantsPassthrough: Bool) { negotiation = Mutex(Negotiation(wantsPassthrough: wantsPassthrough)) }
+
+    var passthroughGranted: Bool { negotiation.withLock { $0.passthroughGranted } }
+
+    func received(_ bytes: UnsafeMutableRawPointer, count: Int) {
+        guard count >= MemoryLayout<quire_in_header>.size else { return }
+        // Safe: the kernel writes whole requests, each headed by this struct, into an aligned buffer.
+        let header = bytes.assumingMemoryBound(to: quire_in_header.self)
+        switch header.pointee.opcode {
+        case Opcode.temporaryFile: header.pointee.opcode = Opcode.create
+        case Opcode.initialize: noteOffer(header.pointee.unique, bytes + MemoryLayout<quire_in_header>.size, count)
+        default: break
+        }
+    }
+
+    private func noteOffer(_ unique: UInt64, _ body: UnsafeMutableRawPointer, _ count: Int) {
+        guard count >= MemoryLayout<quire_in_header>.size + MemoryLayout<quire_init_in>.size else { return }
+        let offer = body.loadUnaligned(as: quire_init_in.self)
+        negotiation.withLock {
+            $0.request = unique
+            $0.offeredFlags = offer.flags
+            $0.offeredFlags2 = offer.flags & QUIRE_FUSE_INIT_EXT != 0 ? offer.flags2 : 0
+        }
+    }
+
+    func willSend(_ vector: UnsafeMutablePointer<iovec>, count: Int32) {
+        guard !isNegotiated.load(ordering: .relaxed), count > 1 else { return }
+        let header = vector[0].iov_base.loadUnaligned(as: quire_out_header.self)
+        let patched = negotiation.withLock { state -> Bool in
+            guard state.request == header.unique, header.error == 0,
+                vector[1].iov_len >= MemoryLayout<quire_init_out>.size
+            else { return false }
+            let answer = vector[1].iov_base.assumingMemoryBound(to: quire_init_out.self)
+            if state.offeredFlags & QUIRE_FUSE_HANDLE_KILLPRIV_V2 != 0 {
+                answer.pointee.flags |= QUIRE_FUSE_HANDLE_KILLPRIV_V2
+            }
+            if state.wantsPassthrough, state.offeredFlags2 & QUIRE_FUSE_PASSTHROUGH != 0 {
+                answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
+                answer.pointee.flags2 |= QUIRE_FUSE_PASSTHROUGH
+                    | (state.offeredFlags2 & QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP)
+                answer.pointee.max_stack_depth = 1
+                state.passthroughGranted = true
+            }
+            return true
+        }
+        if patched { isNegotiated.store(true, ordering: .relaxed) }
+    }
+
+    private enum Opcode {
+        static let initialize = UInt32(QUIRE_FUSE_OPCODE_INIT)
+        static let create: UInt32 = 35
+        static let temporaryFile: UInt32 = 51
+        /// FSYNC, FSYNCDIR, FALLOCATE, COPY_FILE_RANGE, SYNCFS.
+        static let slow: [UInt32] = [20, 30, 43, 47, 50]
+    }
+
+    /// Whether a request is known to wait for the disk.
+    static func mayWait(_ request: fuse_buf) -> Bool {
+        guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem else { return false }
+        let opcode = start.assumingMemoryBound(to: quire_in_header.self).pointee.opcode
+        return Opcode.slow.contains(opcode)
+    }
+
+    /// The calls libfuse makes instead of read(2), writev(2) and splice(2). Its errors are errno, so errno is set again.
+    static func callbacks() -> fuse_custom_io {
+        fuse_custom_io(
+            writev: { device, vector, count, userData in
+                channel(userData) { $0.willSend(vector!, count: count) }
+                return writev(device, vector, count)
+            },
+            read: { device, buffer, size, userData in
+                let received = read(device, buffer, size)
+                if received > 0 { channel(userData) { $0.received(buffer!, count: received) } }
+                return received
+            },
+            splice_receive: { input, inputOffset, output, outputOffset, length, flags, _ in
+                spliced(cl_splice(input, inputOffset, output, outputOffset, length, flags))
+            },
+            splice_send: { input, inputOffset, output, outputOffset, length, flags, _ in
+                spliced(cl_splice(input, inputOffset, output, outputOffset, length, flags))
+            })
+    }
+}
+
+private func channel(_ userData: UnsafeMutableRawPointer?, _ body: (KernelChannel) -> Void) {
+    // Safe: the session, which is the user data, outlives libfuse's use of it.
+    Unmanaged<FuseSession>.fromOpaque(userData!)._withUnsafeGuaranteedRef { body($0.channel) }
+}
+
+private func spliced(_ result: Int) -> Int {
+    guard result < 0 else { return result }
+    errno = CInt(-result)
+    return -1
+}

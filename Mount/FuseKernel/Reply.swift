@@ -1,0 +1,89 @@
+internal import CFuse
+internal import Glibc
+public import SystemPackage
+
+/// The duty to answer one request, consumed exactly once. Dropped unanswered, it answers EIO: no caller ever hangs on a
+/// forgotten reply.
+public struct Reply<Answer>: ~Copyable, @unchecked Sendable {
+    let request: fuse_req_t
+
+    init(_ request: fuse_req_t) { self.request = request }
+
+    deinit { fuse_reply_err(request, EIO) }
+
+    public consuming func fail(_ error: Errno) {
+        let request = self.request
+        discard self
+        fuse_reply_err(request, error.rawValue)
+    }
+
+    /// Gives up the duty to whoever calls a libfuse reply function with the request.
+    consuming func take() -> fuse_req_t {
+        let request = self.request
+        discard self
+        return request
+    }
+}
+
+/// An operation that answers "done" and nothing else.
+public enum Done: Sendable { case done }
+
+extension Reply where Answer == Done {
+    public consuming func succeed() { fuse_reply_err(take(), 0) }
+}
+
+extension Reply where Answer == OpenedFile {
+    /// False if the caller was interrupted and never gets the handle: no RELEASE will follow, release it now.
+    public consuming func succeed(_ file: OpenedFile) -> Bool {
+        if case .passthrough(let backing) = file.mode {
+            return quire_reply_open_passthrough(take(), file.handle.rawValue, backing.rawValue) == 0
+        }
+        var info = fuse_file_info(file)
+        return fuse_reply_open(take(), &info) == 0
+    }
+}
+
+/// The answer to CREATE.
+public struct CreatedFile: Sendable {
+    public var entry: Entry
+    public var file: OpenedFile
+    public init(entry: Entry, file: OpenedFile) {
+        self.entry = entry
+        self.file = file
+    }
+}
+
+extension Reply where Answer == CreatedFile {
+    /// False as for OPEN; the entry's lookup did not happen either.
+    public consuming func succeed(_ created: CreatedFile) -> Bool {
+        var entry = fuse_entry_param(created.entry)
+        if case .passthrough(let backing) = created.file.mode {
+            return quire_reply_create_passthrough(take(), &entry, created.file.handle.rawValue, backing.rawValue) == 0
+        }
+        var info = fuse_file_info(created.file)
+        return fuse_reply_create(take(), &entry, &info) == 0
+    }
+}
+
+extension fuse_entry_param {
+    init(_ entry: Entry) {
+        self.init()
+        ino = entry.node.rawValue
+        generation = entry.generation
+        attr = entry.attributes.status
+        attr_timeout = entry.attributes.validity.seconds
+        entry_timeout = entry.validity.seconds
+    }
+}
+
+extension fuse_file_info {
+    init(_ file: OpenedFile) {
+        self.init()
+        fh = file.handle.rawValue
+        switch file.mode {
+        case .cached: keep_cache = 1
+        case .direct: direct_io = 1
+        case .passthrough: preconditionFailure("libfuse 3.14 has no field for a backing id: reply by quire_reply_*_passthrough")
+        }
+    }
+}

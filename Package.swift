@@ -1,0 +1,108 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// The architecture is the folder list: each target may use only what stands above it.
+let package = Package(
+    name: "quire",
+    products: [
+        .executable(name: "quire", targets: ["quire"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        // Linux calls that Glibc's module map leaves out, behind plain declarations.
+        .target(name: "CLinux", path: "Sources/CLinux", cSettings: [.define("_GNU_SOURCE")]),
+        .target(
+            name: "StorePrimitives",
+            dependencies: ["CLinux", .product(name: "SystemPackage", package: "swift-system")]),
+        .target(name: "Coordination", dependencies: ["StorePrimitives"]),
+        .target(
+            name: "DocumentStore",
+            dependencies: [
+                "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .target(
+            name: "DocumentIndex",
+            dependencies: [
+                "StorePrimitives",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
+            name: "CoordinationService",
+            dependencies: [
+                "StorePrimitives",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .systemLibrary(
+            name: "CFuse", path: "Mount/CFuse", pkgConfig: "fuse3",
+            providers: [.apt(["libfuse3-dev"])]),
+        .target(
+            name: "FuseKernel",
+            dependencies: ["CFuse", "CLinux", "StorePrimitives"],
+            path: "Mount/FuseKernel"),
+        .target(
+            name: "DocumentMount",
+            dependencies: [
+                "FuseKernel", "Coordination", "DocumentStore", "DocumentIndex", "StorePrimitives", "CLinux",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Mount/DocumentMount"),
+        .executableTarget(
+            name: "quire",
+            dependencies: [
+                "DocumentMount", "DocumentStore", "DocumentIndex", "CoordinationService", "StorePrimitives", "CLinux",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
+        .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives"]),
+        .testTarget(
+            name: "DocumentStoreTests",
+            dependencies: [
+                "DocumentStore", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(
+            name: "CoordinationServiceTests",
+            dependencies: [
+                "CoordinationService", .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount"]),
+        .testTarget(
+            name: "QuireTests",
+            dependencies: ["quire", .product(name: "SystemPackage", package: "swift-system")]),
+        .target(
+            name: "TestSupport",
+            dependencies: [.product(name: "SystemPackage", package: "swift-system")],
+            path: "Tests/TestSupport"),
+        .testTarget(
+            name: "MountTests",
+            dependencies: [
+                "TestSupport", "quire", "PosixChecks", "FileExerciser",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ]),
+        .target(name: "CSystemCalls", path: "Tests/PosixChecks/CSystemCalls"),
+        .target(
+            name: "SystemCalls",
+            dependencies: ["CSystemCalls", .product(name: "SystemPackage", package: "swift-system")],
+            path: "Tests/PosixChecks/SystemCalls"),
+        .executableTarget(
+            name: "PosixChecks", dependencies: ["SystemCalls"], path: "Tests/PosixChecks",
+            exclude: ["CSystemCalls", "SystemCalls"]),
+        .executableTarget(
+            name: "FileExerciser",
+            dependencies: ["SystemCalls", .product(name: "SystemPackage", package: "swift-system")],
+            path: "Tests/FileExerciser"),
+    ],
+    swiftLanguageModes: [.v6]
+)

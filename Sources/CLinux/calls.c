@@ -1,0 +1,152 @@
+#include "CLinux.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define RESULT(call)                     \
+    do {                                 \
+        __typeof__(call) r_ = (call);    \
+        return r_ < 0 ? -errno : r_;     \
+    } while (0)
+// Calls that a signal may interrupt before they did anything.
+#define RETRIED(call)                                  \
+    do {                                               \
+        __typeof__(call) r_;                           \
+        do r_ = (call);                                \
+        while (r_ < 0 && errno == EINTR);              \
+        return r_ < 0 ? -errno : r_;                   \
+    } while (0)
+
+const int CL_O_PATH = O_PATH, CL_O_TMPFILE = O_TMPFILE, CL_O_NOATIME = O_NOATIME, CL_O_LARGEFILE = 0100000;
+const int CL_AT_EMPTY_PATH = AT_EMPTY_PATH;
+const unsigned CL_RENAME_NOREPLACE = RENAME_NOREPLACE, CL_RENAME_EXCHANGE = RENAME_EXCHANGE,
+               CL_RENAME_WHITEOUT = RENAME_WHITEOUT;
+
+int cl_statx(int dirfd, const char *path, int flags, struct cl_status *out) {
+    struct statx x;
+    if (statx(dirfd, path, flags, STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &x) < 0) return -errno;
+    memset(&out->st, 0, sizeof out->st);
+    out->st.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor);
+    out->st.st_ino = x.stx_ino;
+    out->st.st_mode = x.stx_mode;
+    out->st.st_nlink = x.stx_nlink;
+    out->st.st_uid = x.stx_uid;
+    out->st.st_gid = x.stx_gid;
+    out->st.st_rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor);
+    out->st.st_size = x.stx_size;
+    out->st.st_blksize = x.stx_blksize;
+    out->st.st_blocks = x.stx_blocks;
+    out->st.st_atim = (struct timespec){x.stx_atime.tv_sec, x.stx_atime.tv_nsec};
+    out->st.st_mtim = (struct timespec){x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec};
+    out->st.st_ctim = (struct timespec){x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec};
+    out->birth_ns =
+        x.stx_mask & STATX_BTIME ? (int64_t)((uint64_t)x.stx_btime.tv_sec * 1000000000u + x.stx_btime.tv_nsec) : 0;
+    out->mount_id = x.stx_mnt_id;
+    return 0;
+}
+int cl_statx_fd(int fd, struct cl_status *out) { return cl_statx(fd, "", AT_EMPTY_PATH, out); }
+
+int cl_openat(int dirfd, const char *path, int flags, mode_t mode) { RETRIED(openat(dirfd, path, flags | O_CLOEXEC, mode)); }
+int cl_close(int fd) { RESULT(close(fd)); }
+ssize_t cl_pwrite(int fd, const void *b, size_t n, off_t o) { RETRIED(pwrite(fd, b, n, o)); }
+ssize_t cl_read(int fd, void *b, size_t n) { RETRIED(read(fd, b, n)); }
+ssize_t cl_write(int fd, const void *b, size_t n) { RETRIED(write(fd, b, n)); }
+int cl_mkdirat(int d, const char *p, mode_t m) { RESULT(mkdirat(d, p, m)); }
+int cl_mknodat(int d, const char *p, mode_t m, dev_t dev) { RESULT(mknodat(d, p, m, dev)); }
+int cl_symlinkat(const char *t, int d, const char *p) { RESULT(symlinkat(t, d, p)); }
+ssize_t cl_readlinkat(int d, const char *p, char *b, size_t n) { RESULT(readlinkat(d, p, b, n)); }
+int cl_linkat(int d, const char *p, int e, const char *q, int f) { RESULT(linkat(d, p, e, q, f)); }
+int cl_unlinkat(int d, const char *p, int f) { RESULT(unlinkat(d, p, f)); }
+int cl_renameat2(int d, const char *p, int e, const char *q, unsigned f) { RESULT(renameat2(d, p, e, q, f)); }
+int cl_fchmodat(int d, const char *p, mode_t m) { RESULT(fchmodat(d, p, m, 0)); }
+int cl_fchownat(int d, const char *p, uid_t u, gid_t g, int f) { RESULT(fchownat(d, p, u, g, f)); }
+int cl_ftruncate(int fd, off_t s) { RETRIED(ftruncate(fd, s)); }
+int cl_utimensat(int d, const char *p, const struct timespec t[2], int f) { RESULT(utimensat(d, p, t, f)); }
+int cl_fsync(int fd, int data_only) { RETRIED(data_only ? fdatasync(fd) : fsync(fd)); }
+int cl_fallocate(int fd, int m, off_t o, off_t n) { RETRIED(fallocate(fd, m, o, n)); }
+off_t cl_lseek(int fd, off_t o, int w) { RESULT(lseek(fd, o, w)); }
+ssize_t cl_copy_file_range(int in, off_t i, int out, off_t o, size_t n, unsigned f) {
+    RETRIED(copy_file_range(in, &i, out, &o, n, f));
+}
+
+struct record64 {  // linux_dirent64, see getdents64(2)
+    uint64_t d_ino;
+    int64_t d_off;
+    uint16_t d_reclen;
+    uint8_t d_type;
+    char d_name[];
+};
+ssize_t cl_getdents(int fd, void *b, size_t n) { RETRIED(syscall(SYS_getdents64, fd, b, n)); }
+void cl_dirent_at(const void *record, struct cl_dirent *out) {
+    const struct record64 *r = record;
+    out->inode = r->d_ino;
+    out->next_offset = r->d_off;
+    out->record_length = r->d_reclen;
+    out->type = r->d_type;
+    out->name = r->d_name;
+}
+int cl_fstatvfs(int fd, struct statvfs *out) { RETRIED(fstatvfs(fd, out)); }
+long cl_filesystem_type(int fd) {
+    struct statfs s;
+    return fstatfs(fd, &s) < 0 ? -errno : (long)s.f_type;
+}
+
+ssize_t cl_getxattr(const char *p, const char *n, void *v, size_t s) { RESULT(getxattr(p, n, v, s)); }
+ssize_t cl_listxattr(const char *p, char *l, size_t s) { RESULT(listxattr(p, l, s)); }
+int cl_setxattr(const char *p, const char *n, const void *v, size_t s, int f) { RESULT(setxattr(p, n, v, s, f)); }
+int cl_lsetxattr(const char *p, const char *n, const void *v, size_t s, int f) { RESULT(lsetxattr(p, n, v, s, f)); }
+int cl_removexattr(const char *p, const char *n) { RESULT(removexattr(p, n)); }
+ssize_t cl_lgetxattr(const char *p, const char *n, void *v, size_t s) { RESULT(lgetxattr(p, n, v, s)); }
+ssize_t cl_llistxattr(const char *p, char *l, size_t s) { RESULT(llistxattr(p, l, s)); }
+ssize_t cl_fgetxattr(int fd, const char *n, void *v, size_t s) { RESULT(fgetxattr(fd, n, v, s)); }
+
+int cl_ioctl_pointer(int fd, unsigned long request, void *argument) { RESULT(ioctl(fd, request, argument)); }
+
+int cl_name_to_handle(int dirfd, const char *path, int flags, uint8_t *out, size_t *length, int *mount_id) {
+    union {
+        struct file_handle h;
+        uint8_t room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+    } u;
+    u.h.handle_bytes = MAX_HANDLE_SZ;
+    if (name_to_handle_at(dirfd, path, &u.h, mount_id, flags) < 0) return -errno;
+    uint32_t type = (uint32_t)u.h.handle_type;
+    memcpy(out, &type, 4);
+    memcpy(out + 4, u.h.f_handle, u.h.handle_bytes);
+    *length = 4 + u.h.handle_bytes;
+    return 0;
+}
+int cl_open_by_handle(int mount_fd, const uint8_t *handle, size_t length, int flags) {
+    union {
+        struct file_handle h;
+        uint8_t room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+    } u;
+    if (length < 4 || length - 4 > MAX_HANDLE_SZ) return -EINVAL;
+    uint32_t type;
+    memcpy(&type, handle, 4);
+    u.h.handle_bytes = (unsigned)(length - 4);
+    u.h.handle_type = (int)type;
+    memcpy(u.h.f_handle, handle + 4, length - 4);
+    RETRIED(open_by_handle_at(mount_fd, &u.h, flags | O_CLOEXEC));
+}
+ssize_t cl_splice(int in, off_t *i, int out, off_t *o, size_t n, unsigned f) { RESULT(splice(in, i, out, o, n, f)); }
+void cl_proc_path(int fd, const char *name, char *out, size_t capacity) {
+    snprintf(out, capacity, name ? "/proc/self/fd/%d/%s" : "/proc/self/fd/%d", fd, name);
+}
+const long CL_UTIME_NOW = UTIME_NOW, CL_UTIME_OMIT = UTIME_OMIT;
+#include <linux/openat2.h>
+int cl_open_beneath(int dirfd, const char *path, int flags) {
+    struct open_how how = {
+        .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+    RETRIED((int)syscall(SYS_openat2, dirfd, path, &how, sizeof how));
+}
+uint32_t cl_dev_major(dev_t device) { return major(device); }
+uint32_t cl_dev_minor(dev_t device) { return minor(device); }

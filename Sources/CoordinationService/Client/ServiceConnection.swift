@@ -1,0 +1,123 @@
+internal import FoundationEssentials
+import Glibc
+import StorePrimitives
+public import SystemPackage
+
+/// Why a call got no answer.
+public enum ServiceCallError: Error, Hashable, Sendable {
+    /// Nobody serves the socket.
+    case unreachable(socket: String, Errno)
+    /// The service did not answer in time; whether it carried the call out is not known.
+    case timedOut
+    /// The service closed the connection.
+    case disconnected
+    /// The service answered with an error.
+    case refused(VarlinkError)
+    /// What came back is no reply to this call.
+    case malformedReply
+}
+
+/// A client's connection to a mount's service: blocking, one call at a time, each bounded by a timeout. Not thread-safe.
+public final class ServiceConnection {
+    private let socket: Descriptor
+    private let timeout: Duration
+
+    /// Connects; `timeout` bounds this and, by default, each call.
+    public init(to path: String, timeout: Duration = .seconds(10)) throws(ServiceCallError) {
+        self.timeout = timeout
+        do {
+            socket = try UnixSocket.connect(to: path, until: .now + timeout)
+        } catch {
+            throw .unreachable(socket: path, error)
+        }
+    }
+
+    /// The process that serves the socket.
+    public var server: Peer? {
+        var credentials = (pid: Int32(0), uid: UInt32(0), gid: UInt32(0))
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        // Safe: the kernel fills a struct ucred, which is these three fields in this order.
+        guard getsockopt(socket.number, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+        return Peer(uid: credentials.uid, gid: credentials.gid, pid: credentials.pid)
+    }
+
+    /// Calls `method` and waits for its reply, `timeout` at most.
+    public func call<Parameters: Encodable, Reply: Decodable>(
+        _ method: String, _ parameters: Parameters, returning: Reply.Type, timeout: Duration? = nil
+    ) throws(ServiceCallError) -> Reply {
+        let deadline = ContinuousClock.now + (timeout ?? self.timeout)
+        guard let message = try? JSONEncoder().encode(Call(method: method, parameters: parameters)) else {
+            preconditionFailure("parameters that JSON cannot hold: \(parameters)")
+        }
+        do {
+            try send(Array(message) + [0], until: deadline)
+        } catch ServiceCallError.disconnected {
+            // The service may have said why before it closed.
+        }
+        let reply = Data(try receive(until: deadline))
+        guard let outcome = try? JSONDecoder().decode(ReplyMessage<Reply>.self, from: reply) else { throw .malformedReply }
+        return try outcome.result.get()
+    }
+
+    private func send(_ message: [UInt8], until deadline: ContinuousClock.Instant) throws(ServiceCallError) {
+        var rest = message[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(socket.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                try wait(for: POLLOUT, until: deadline)
+            } else if errno != EINTR {
+                throw .disconnected
+            }
+        }
+    }
+
+    /// The bytes of the next message, without its NUL.
+    private func receive(until deadline: ContinuousClock.Instant) throws(ServiceCallError) -> [UInt8] {
+        var message: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = recv(socket.number, &chunk, chunk.count, 0)
+            if count > 0 {
+                message.append(contentsOf: chunk[..<count])
+                // Calls are answered one at a time, so nothing follows the NUL.
+                if message.last == 0 { return message.dropLast() }
+            } else if count == 0 {
+                throw .disconnected
+            } else if errno == EAGAIN {
+                try wait(for: POLLIN, until: deadline)
+            } else if errno != EINTR {
+                throw .disconnected
+            }
+        }
+    }
+
+    private func wait(for event: Int32, until deadline: ContinuousClock.Instant) throws(ServiceCallError) {
+        let left = deadline - .now
+        guard left > .zero else { throw .timedOut }
+        let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
+        var request = pollfd(fd: socket.number, events: Int16(event), revents: 0)
+        _ = poll(&request, 1, Int32(clamping: milliseconds))
+    }
+
+    private struct Call<Parameters: Encodable>: Encodable {
+        let method: String
+        let parameters: Parameters
+    }
+
+    private struct ReplyMessage<Reply: Decodable>: Decodable {
+        enum Key: CodingKey { case error, parameters }
+        let result: Result<Reply, ServiceCallError>
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            if let name = try container.decodeIfPresent(String.self, forKey: .error) {
+                let values = try container.decodeIfPresent([String: VarlinkError.Value].self, forKey: .parameters)
+                result = .failure(.refused(VarlinkError(name: name, parameters: values ?? [:])))
+            } else {
+                result = .success(try container.decode(Reply.self, forKey: .parameters))
+            }
+        }
+    }
+}

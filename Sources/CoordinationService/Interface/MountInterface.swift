@@ -1,0 +1,111 @@
+/// `org.quire.Mount`: status, tags and recents of one mount.
+enum MountInterface {
+    static let name = "org.quire.Mount"
+
+    struct StatusReply: Codable, Sendable { let status: MountStatus }
+    struct RenameTag: Codable, Sendable { let old, new: String }
+    struct UndoReply: Codable, Sendable { let restored: Int }
+    struct RecentsRequest: Codable, Sendable { let limit: Int? }
+    struct RecentsReply: Codable, Sendable { let entries: [RecentDocument] }
+    struct ForgetRecents: Codable, Sendable { let paths: [DocumentPath] }
+    struct TagsReply: Codable, Sendable { let tags: [TagCount] }
+
+    /// How many recents are told when the caller names no limit: a screenful or two.
+    static let defaultRecents = 50
+    /// The most recents one reply holds, so that a reply stays well under a client's message limit.
+    static let mostRecents = 1_000
+
+    static func interface(_ service: any MountService) -> VarlinkInterface {
+        VarlinkInterface(
+            name: name, description: text,
+            methods: [
+                VarlinkMethod("Status") { (_: Empty, peer) in StatusReply(status: try service.status(for: peer)) },
+                VarlinkMethod("RenameTag") { (request: RenameTag, peer) in
+                    try service.renameTag(request.old, to: request.new, for: peer)
+                    return Empty()
+                },
+                VarlinkMethod("UndoTagRemoval") { (_: Empty, peer) in
+                    UndoReply(restored: try service.undoTagRemoval(for: peer))
+                },
+                VarlinkMethod("Recents") { (request: RecentsRequest, peer) in
+                    let limit = request.limit ?? defaultRecents
+                    guard limit > 0 else { throw VarlinkError.invalidParameter("limit") }
+                    return RecentsReply(entries: try service.recents(limit: min(limit, mostRecents), for: peer))
+                },
+                VarlinkMethod("ForgetRecents") { (request: ForgetRecents, peer) in
+                    try service.forgetRecents(request.paths, for: peer)
+                    return Empty()
+                },
+                VarlinkMethod("ListTags") { (_: Empty, peer) in TagsReply(tags: try service.tags(for: peer)) },
+            ])
+    }
+
+    static let text = """
+        # One mounted store: its state, its tags, and what its user worked on last.
+        #
+        # A path is absolute. One that is not UTF-8 is a file:/// URI with its bytes
+        # percent-encoded, in replies and in requests alike. Every request is
+        # answered for the user of the calling process: it tells of, and changes,
+        # only what that user may.
+        interface org.quire.Mount
+
+        type Gather (state: string, documents: int, folders: int)
+
+        type OpenWriter (path: string, pid: int, process: string)
+
+        # mode: inPlace (the mount covers the store) or beside. system: serves other
+        # users too. passthroughReason: why the kernel cannot read and write the
+        # documents by itself.
+        type Status (
+          pid: int,
+          version: string,
+          mode: string,
+          system: bool,
+          readOnly: bool,
+          store: string,
+          mountpoint: string,
+          passthrough: bool,
+          passthroughReason: ?string,
+          gather: Gather,
+          openWriters: []OpenWriter,
+          counters: [string]int
+        )
+
+        # used: seconds since 1970.
+        type Recent (path: string, used: float)
+
+        type Tag (name: string, count: int)
+
+        method Status() -> (status: Status)
+
+        # Renames a tag on every document that has it.
+        method RenameTag(old: string, new: string) -> ()
+
+        # Brings back the tags that the last bulk removal took; restored is the
+        # number of documents that have them again.
+        method UndoTagRemoval() -> (restored: int)
+
+        # Newest first; 50 unless a limit is given, 1000 at most.
+        method Recents(limit: ?int) -> (entries: []Recent)
+
+        # Paths that are not among the recents are no error.
+        method ForgetRecents(paths: []string) -> ()
+
+        method ListTags() -> (tags: []Tag)
+
+        # What was named does not exist, or the caller may not know of it.
+        error NotFound (what: string)
+
+        error PermissionDenied (what: string)
+
+        error Failed (message: string)
+
+        # A message was longer than limit bytes; the connection is closed.
+        error MessageTooLarge (limit: int)
+
+        # This service, or the caller's user, has its full number of connections;
+        # the connection is closed.
+        error TooManyConnections (limit: int)
+
+        """
+}

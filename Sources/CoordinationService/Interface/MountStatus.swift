@@ -1,0 +1,91 @@
+/// The state of one mount, as `Status` tells it.
+public struct MountStatus: Codable, Hashable, Sendable {
+    public enum Mode: String, Codable, Sendable {
+        /// The mount covers the store's own folder.
+        case inPlace
+        /// The mount is another folder than the store.
+        case beside
+    }
+
+    public struct Gather: Codable, Hashable, Sendable {
+        /// `waiting`, `running`, `done` or `failed`.
+        public var state: String
+        public var documents: Int
+        public var folders: Int
+
+        public init(state: String, documents: Int, folders: Int) {
+            self.state = state
+            self.documents = documents
+            self.folders = folders
+        }
+    }
+
+    /// A document that some process has open for writing.
+    public struct OpenWriter: Codable, Hashable, Sendable {
+        public var path: DocumentPath
+        public var pid: Int32
+        public var process: String
+
+        public init(path: DocumentPath, pid: Int32, process: String) {
+            self.path = path
+            self.pid = pid
+            self.process = process
+        }
+    }
+
+    public var pid: Int32
+    public var version: String
+    public var mode: Mode
+    /// Whether this mount serves other users too.
+    public var system: Bool
+    public var readOnly: Bool
+    public var store: DocumentPath
+    public var mountpoint: DocumentPath
+    /// Whether the kernel reads and writes documents itself, without asking the daemon.
+    public var passthrough: Bool
+    /// Why there is no passthrough; nil when there is.
+    public var passthroughReason: String?
+    public var gather: Gather
+    public var openWriters: [OpenWriter]
+    public var counters: [String: Int]
+
+    public init(
+        pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
+        mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, gather: Gather,
+        openWriters: [OpenWriter], counters: [String: Int]
+    ) {
+        self.pid = pid
+        self.version = version
+        self.mode = mode
+        self.system = system
+        self.readOnly = readOnly
+        self.store = store
+        self.mountpoint = mountpoint
+        self.passthrough = passthrough
+        self.passthroughReason = passthroughReason
+        self.gather = gather
+        self.openWriters = openWriters
+        self.counters = counters
+    }
+}
+
+public struct RecentDocument: Codable, Hashable, Sendable {
+    public var path: DocumentPath
+    /// When it was used last, in seconds since 1970.
+    public var used: Double
+
+    public init(path: DocumentPath, used: Double) {
+        self.path = path
+        self.used = used
+    }
+}
+
+public struct TagCount: Codable, Hashable, Sendable {
+    public var name: String
+    public var count: Int
+
+    public init(name: String, count: Int) {
+        self.name = name
+        self.count = count
+    }
+}

@@ -1,0 +1,32 @@
+/// What the daemon answers for `org.quire.Mount`. Methods are called on the service's own threads, several at once, and may
+/// block for the length of an index query. Each decides by `peer` what may be shown or done.
+public protocol MountService: Sendable {
+    func status(for peer: Peer) throws(ServiceFailure) -> MountStatus
+
+    /// Renames a tag on every document that has it and that the peer may write.
+    func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure)
+
+    /// Brings back the tags that the last bulk removal took. Returns the number of documents that got a tag back.
+    func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int
+
+    /// The documents the peer's user used last, newest first, `limit` at most.
+    func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument]
+
+    /// Takes documents off the recents of the peer's user; paths that are not among them are no error.
+    func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure)
+
+    /// Every tag in use on a document that the peer may reach, ordered by name.
+    func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount]
+}
+
+/// Why a request was not carried out, as the client is told.
+public enum ServiceFailure: Error, Hashable, Sendable {
+    /// The named tag, document or undo record does not exist, or the peer may not know of it.
+    case notFound(String)
+    /// The peer's user may not do this.
+    case permissionDenied(String)
+    /// The named parameter has a value out of its domain.
+    case invalidParameter(String)
+    /// The operation was tried and failed; the message says why.
+    case failed(String)
+}

@@ -1,0 +1,142 @@
+internal import FoundationEssentials
+import Logging
+internal import NIOCore
+internal import NIOPosix
+
+/// One peer's connection: cuts its bytes into calls, has them carried out one at a time and in order on the thread pool, and
+/// sends the replies. All state belongs to the event loop.
+///
+/// Memory is bounded: no more is read while a call runs or a reply is on its way, so a peer costs at most one message, one
+/// read and one reply. Time is bounded: each state in which the peer has the next word carries a timeout.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let peer: Peer
+    private let dispatcher: Dispatcher
+    private let limits: ServiceLimits
+    private let pool: NIOThreadPool
+    private let log: Logger
+    private let onClose: () -> Void
+
+    private var framer: MessageFramer
+    private var context: ChannelHandlerContext?
+    private var timer: Scheduled<Void>?
+    /// A call runs, or its reply is on its way.
+    private var isBusy = false
+    private var closesAfterReply = false
+    /// The peer has shut down its sending side; what it has sent is still answered.
+    private var inputEnded = false
+    /// The time limit of the message that has begun is running; more bytes do not extend it.
+    private var awaitsRestOfMessage = false
+
+    init(
+        peer: Peer, dispatcher: Dispatcher, limits: ServiceLimits, pool: NIOThreadPool, log: Logger,
+        onClose: @escaping () -> Void
+    ) {
+        self.peer = peer
+        self.dispatcher = dispatcher
+        self.limits = limits
+        self.pool = pool
+        self.log = log
+        self.onClose = onClose
+        framer = MessageFramer(limit: limits.messageSize)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        self.context = nil
+        onClose()
+    }
+
+    func channelActive(context: ChannelHandlerContext) { goOn() }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        framer.append(&bytes)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { goOn() }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event as? ChannelEvent == .inputClosed else { return }
+        inputEnded = true
+        goOn()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The peer went away in the middle; there is nobody to tell.
+        context.close(promise: nil)
+    }
+
+    /// Takes the next step: starts the next call, or waits for more bytes.
+    private func goOn() {
+        guard let context, !isBusy else { return }
+        do {
+            if let message = try framer.next() {
+                start(message)
+            } else if inputEnded {
+                context.close(promise: nil)
+            } else {
+                waitForBytes(context)
+            }
+        } catch {
+            closesAfterReply = true
+            send(Dispatcher.encode(VarlinkError.messageTooLarge(limit: limits.messageSize)))
+        }
+    }
+
+    private func waitForBytes(_ context: ChannelHandlerContext) {
+        if !framer.hasPartialMessage {
+            awaitsRestOfMessage = false
+            close(after: limits.idleTimeout)
+        } else if !awaitsRestOfMessage {
+            awaitsRestOfMessage = true
+            close(after: limits.messageTimeout)
+        }
+        context.read()
+    }
+
+    private func start(_ message: ByteBuffer) {
+        isBusy = true
+        awaitsRestOfMessage = false
+        timer?.cancel()
+        guard let context else { return }
+        let outcome = pool.runIfActive(eventLoop: context.eventLoop) { [dispatcher, peer] in
+            dispatcher.outcome(of: Data(message.readableBytesView), from: peer)
+        }
+        outcome.assumeIsolated().whenComplete { result in
+            // Failure: the pool is shut down, the service ends.
+            guard case .success(let outcome) = result else { return context.close(promise: nil) }
+            if outcome.closes { self.closesAfterReply = true }
+            if let reply = outcome.reply { self.send(reply) } else { self.replied() }
+        }
+    }
+
+    private func send(_ reply: [UInt8]) {
+        isBusy = true
+        guard let context else { return }
+        close(after: limits.replyTimeout)
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { _ in self.replied() }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: reply)), promise: sent)
+    }
+
+    private func replied() {
+        isBusy = false
+        guard let context else { return }
+        if closesAfterReply { context.close(promise: nil) } else { goOn() }
+    }
+
+    /// Drops the connection unless something happens on it in time.
+    private func close(after time: Duration) {
+        timer?.cancel()
+        guard let context else { return }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(time)) {
+            self.log.debug("dropped a connection that said or took nothing in time", metadata: ["pid": "\(self.peer.pid)"])
+            self.context?.close(promise: nil)
+        }
+    }
+}

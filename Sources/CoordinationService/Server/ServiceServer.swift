@@ -1,0 +1,121 @@
+import Glibc
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+import StorePrimitives
+public import SystemPackage
+
+/// The varlink service of one mount on its Unix socket: one event loop thread for the connections, two threads that carry
+/// the calls out. Thread-safe.
+public final class ServiceServer: Sendable {
+    private let socketPath: String
+    private let socketIdentity: FileIdentity
+    private let group: MultiThreadedEventLoopGroup
+    private let pool: NIOThreadPool
+    private let listener: any Channel
+
+    /// Listens on `socketPath`, replacing a socket that an earlier daemon left there, and serves until `stop`.
+    /// Throws .nameTooLong for a path over 107 bytes, .fileExists when something else than a socket is there, otherwise the
+    /// errno of socket(2), bind(2) or rename(2). Blocks for the set-up, some milliseconds.
+    public init(
+        socketPath: String, access: ServiceAccess, service: any MountService, version: String,
+        limits: ServiceLimits = ServiceLimits(), log: Logger
+    ) throws(Errno) {
+        let bound = try UnixSocket.listen(at: socketPath, mode: access.mode)
+        self.socketPath = socketPath
+        socketIdentity = bound.identity
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        pool = NIOThreadPool(numberOfThreads: 2)
+        pool.start()
+
+        let pool = pool
+        let dispatcher = Dispatcher(service: service, version: version)
+        let ledger = ConnectionLedger(limits: limits)
+        let bootstrap = ServerBootstrap(group: group)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 65_536)
+            )
+            .childChannelInitializer { channel in
+                Self.credentials(of: channel).flatMapThrowing { peer in
+                    try Self.admit(
+                        peer, on: channel, access: access, dispatcher: dispatcher, ledger: ledger, limits: limits,
+                        pool: pool, log: log)
+                }
+            }
+        do {
+            listener = try bootstrap.withBoundSocket(bound.descriptor).wait()
+        } catch {
+            _ = unlink(socketPath)
+            try? pool.syncShutdownGracefully()
+            try? group.syncShutdownGracefully()
+            throw (error as? IOError).map { Errno(rawValue: $0.errnoCode) } ?? .invalidArgument
+        }
+    }
+
+    /// Stops listening, waits for the calls under way, closes every connection and removes the socket file if it is still
+    /// this server's. To be called once, and not from a call.
+    public func stop() {
+        try? listener.close().wait()
+        if let there = UnixSocket.identity(of: socketPath), there == socketIdentity { _ = unlink(socketPath) }
+        try? pool.syncShutdownGracefully()
+        try? group.syncShutdownGracefully()
+    }
+
+    /// struct ucred, see unix(7).
+    private struct Credentials: Sendable {
+        var pid: Int32 = 0
+        var uid: UInt32 = 0
+        var gid: UInt32 = 0
+    }
+
+    private static func credentials(of channel: any Channel) -> EventLoopFuture<Peer> {
+        guard let provider = channel as? any SocketOptionProvider else {
+            preconditionFailure("an accepted channel is a socket")
+        }
+        // Safe: the kernel fills a struct ucred, which has exactly these three fields.
+        let answer: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
+            level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
+        return answer.map { Peer(uid: $0.uid, gid: $0.gid, pid: $0.pid) }
+    }
+
+    private static func admit(
+        _ peer: Peer, on channel: any Channel, access: ServiceAccess, dispatcher: Dispatcher, ledger: ConnectionLedger,
+        limits: ServiceLimits, pool: NIOThreadPool, log: Logger
+    ) throws {
+        guard access.allows(peer) else {
+            return refuse(VarlinkError(.permissionDenied("this mount belongs to another user")), on: channel)
+        }
+        do {
+            try ledger.enter(user: peer.uid)
+        } catch {
+            log.debug("refused a connection", metadata: ["uid": "\(peer.uid)", "pid": "\(peer.pid)", "why": "\(error)"])
+            return refuse(error, on: channel)
+        }
+        let handler = ConnectionHandler(
+            peer: peer, dispatcher: dispatcher, limits: limits, pool: pool, log: log,
+            onClose: { ledger.leave(user: peer.uid) })
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+
+    /// Tells a peer why before closing. The message fits any socket buffer, so this never waits for the peer.
+    private static func refuse(_ error: VarlinkError, on channel: any Channel) {
+        try? channel.pipeline.syncOperations.addHandler(RefusalHandler(message: Dispatcher.encode(error)))
+    }
+}
+
+/// Sends one message as soon as the channel is up, and closes.
+private final class RefusalHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+    private let message: [UInt8]
+
+    init(message: [UInt8]) { self.message = message }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: message)), promise: nil)
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,38 @@
+public import StorePrimitives
+
+/// Something that happened to the store or to its documents' standing, for `DocumentIndex.apply`.
+///
+/// Only documents (regular files) have rows; a folder is known by the paths inside it.
+public enum Change: Sendable {
+    /// A document is at this path with these facts. A path already known keeps its document, whatever inode it now has; see
+    /// `DocumentIndex` for who a file at a new path is.
+    case present(DocumentFacts)
+
+    /// The document at the path, or the whole folder there, is gone.
+    case absent(StorePath)
+
+    /// A rename. What was known at and inside `from` is now at `to`; what was known at and inside `to` is gone.
+    ///
+    /// `isFolder` false spares the look for paths inside. With `takesOverTarget` (a save by rename; not for folders) the
+    /// document at `to` keeps its id, recents and, where the new file brings none of its own, tags; it gets identity and
+    /// facts of the row at `from`, whose own id ends. Without a row at `from` nothing is known of the file at `to` but
+    /// its path: follow with `.present`.
+    case moved(from: StorePath, to: StorePath, isFolder: Bool, takesOverTarget: Bool)
+
+    /// Two entries, documents or folders, changed places.
+    case exchanged(StorePath, StorePath)
+
+    /// A document was moved aside to `takingOverFrom` and its name made anew: the new file, of these facts, takes over the
+    /// document (id, recents and, where it brings none, tags); the file aside becomes a document of its own.
+    case madeAnew(DocumentFacts, takingOverFrom: StorePath)
+
+    /// The document's tags, in their order. Passed over where the path is not known.
+    case tags(StorePath, [Tag])
+
+    /// The document was used, for `.recents`. Passed over where the path is not known.
+    case used(StorePath, by: UserID, at: Timestamp, written: Bool)
+
+    /// The use told with exactly this time did not count after all: what the index knew before it is restored. Passed over
+    /// where there is no such use.
+    case useRetracted(StorePath, by: UserID, at: Timestamp)
+}

@@ -1,0 +1,56 @@
+internal import Foundation
+internal import GRDB
+internal import StorePrimitives
+
+/// A value for a statement.
+typealias Value = (any DatabaseValueConvertible)?
+
+extension Database {
+    /// Runs a statement, kept compiled for the next time.
+    func run(_ sql: String, _ values: [Value] = []) throws {
+        try cachedStatement(sql: sql).execute(arguments: StatementArguments(values))
+    }
+
+    func firstRow(_ sql: String, _ values: [Value] = []) throws -> Row? {
+        try Row.fetchOne(cachedStatement(sql: sql), arguments: StatementArguments(values))
+    }
+
+    /// All rows; for results that are small or wanted whole.
+    func rows(_ sql: String, _ values: [Value] = []) throws -> [Row] {
+        try Row.fetchAll(cachedStatement(sql: sql), arguments: StatementArguments(values))
+    }
+
+    func integers(_ sql: String, _ values: [Value] = []) throws -> [Int64] {
+        try Int64.fetchAll(cachedStatement(sql: sql), arguments: StatementArguments(values))
+    }
+
+    func integer(_ sql: String, _ values: [Value] = []) throws -> Int64? {
+        try Int64.fetchOne(cachedStatement(sql: sql), arguments: StatementArguments(values))
+    }
+}
+
+extension Row {
+    /// The bytes of a BLOB column; nil for NULL.
+    func bytes(_ index: Int) throws -> [UInt8]? {
+        try withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } }
+    }
+}
+
+extension StorePath {
+    var blob: Data { Data(bytes) }
+
+    /// The first path inside this folder that can be, and the first that is behind them all: `lower <= path < upper`.
+    var insideRange: (lower: Data, upper: Data) {
+        // A name has at most 255 bytes before its slash, so no path is above 256 of the highest.
+        if isRoot { return (Data([1]), Data(repeating: 0xFF, count: EntryName.maximumLength + 1)) }
+        let slash = UInt8(ascii: "/")
+        return (Data(bytes + [slash]), Data(bytes + [slash + 1]))
+    }
+}
+
+extension Tag {
+    var blob: Data { Data(bytes) }
+
+    /// As `StorePath.insideRange`, for the tags nested in this one.
+    var nestedRange: (lower: Data, upper: Data) { StorePath(unchecked: bytes).insideRange }
+}

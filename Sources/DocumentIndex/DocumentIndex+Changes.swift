@@ -1,0 +1,204 @@
+internal import GRDB
+public import StorePrimitives
+internal import Synchronization
+
+extension DocumentIndex {
+    /// Applies changes in their order, in one transaction: all of them or, if it throws, none.
+    public func apply(_ changes: [Change]) throws(IndexError) {
+        _ = try apply(changes, gathered: nil)
+    }
+
+    /// Applies what a gather pass saw (`.present` and `.tags`; other changes are not a walker's to tell and trap) after
+    /// `moment`. Paths changed since then are left alone and returned: what was told of them as it happened is newer,
+    /// and a walker may look again. Throws `.gatherSuperseded`.
+    @discardableResult
+    public func apply(
+        _ changes: [Change], during pass: GatherPass, asOf moment: GatherMoment
+    ) throws(IndexError) -> [StorePath] {
+        try apply(changes, gathered: (pass, moment))
+    }
+
+    private func apply(
+        _ changes: [Change], gathered: (pass: GatherPass, moment: GatherMoment)?
+    ) throws(IndexError) -> [StorePath] {
+        guard !changes.isEmpty else { return [] }
+        return try write { db in
+            let isGathering = try gather.withLock { state in
+                if let gathered, state.pass != gathered.pass { throw IndexError.gatherSuperseded }
+                return state.pass != nil
+            }
+            var application = Application(
+                documents: DocumentTable(db: db), index: self, isGathered: gathered != nil, isGathering: isGathering)
+            var outdated: [StorePath] = []
+            for change in changes {
+                if let gathered {
+                    let path = change.gatheredPath
+                    if gather.withLock({ $0.isChanged(path, since: gathered.moment) }) {
+                        outdated.append(path)
+                        continue
+                    }
+                }
+                try application.apply(change)
+            }
+            try trim(after: application)
+            return outdated
+        }
+    }
+
+    /// Keeps the number of documents that left in bounds while others go on leaving.
+    private func trim(after application: Application) throws {
+        guard application.departed > 0 else { return }
+        let count = departures.wrappingAdd(application.departed, ordering: .relaxed).newValue
+        guard count > Self.departedSlack else { return }
+        try application.documents.trimDeparted(to: Self.departedLimit)
+        departures.store(0, ordering: .relaxed)
+    }
+
+    /// Takes back a use that did not count after all; see `Change.useRetracted`.
+    public func retractUse(of path: StorePath, by user: UserID, at time: Timestamp) throws(IndexError) {
+        try apply([.useRetracted(path, by: user, at: time)])
+    }
+}
+
+extension Change {
+    fileprivate var gatheredPath: StorePath {
+        switch self {
+        case .present(let facts): facts.path
+        case .tags(let path, _): path
+        default: preconditionFailure("a gather pass tells only what it sees: .present and .tags")
+        }
+    }
+}
+
+/// The changes of one transaction.
+private struct Application {
+    let documents: DocumentTable
+    let index: DocumentIndex
+    /// Seen by the gather pass, not told as it happened.
+    let isGathered: Bool
+    let isGathering: Bool
+    var departed = 0
+
+    private var recents: RecentTable { RecentTable(db: documents.db) }
+
+    mutating func apply(_ change: Change) throws {
+        switch change {
+        case .present(let facts):
+            noteChange(facts.path)
+            try present(facts)
+        case .absent(let path):
+            noteChange(path)
+            departed += try documents.depart(at: path)
+        case .moved(let from, let to, let isFolder, let takesOverTarget):
+            noteChange(from)
+            noteChange(to)
+            try move(from, to: to, isFolder: isFolder, takesOverTarget: takesOverTarget)
+        case .exchanged(let first, let second):
+            noteChange(first)
+            noteChange(second)
+            try exchange(first, second)
+        case .madeAnew(let facts, let aside):
+            noteChange(facts.path)
+            noteChange(aside)
+            try makeAnew(facts, takingOverFrom: aside)
+        case .tags(let path, let tags):
+            guard let row = try documents.row(at: path) else { return }
+            var tagged = row
+            tagged.tags = Tag.format(tags)
+            if tagged.tags != row.tags { try documents.update(tagged, before: row) }
+        case .used(let path, let user, let time, let written):
+            guard let row = try documents.row(at: path) else { return }
+            try recents.note(row.id, by: user, at: time.nanoseconds, written: written)
+        case .useRetracted(let path, let user, let time):
+            guard let row = try documents.row(at: path) else { return }
+            try recents.retract(row.id, by: user, at: time.nanoseconds)
+        }
+    }
+
+    private func noteChange(_ path: StorePath) {
+        if !isGathered { index.gather.withLock { $0.noteChange(path) } }
+    }
+
+    /// The pass under way, if any, need not meet this row any more.
+    private func noteSeen(_ id: Int64) {
+        if isGathering { index.gather.withLock { $0.seen.insert(id) } }
+    }
+
+    private func present(_ facts: DocumentFacts) throws {
+        precondition(!facts.path.isRoot, "the root of the store is a folder, not a document")
+        if let row = try documents.row(at: facts.path) {
+            var seen = row
+            if seen.take(facts) { try documents.update(seen, before: row) }
+            return noteSeen(row.id)
+        }
+        let before = try documents.rows(of: facts.identity).first { $0.isFile(of: facts) }
+        guard let before, before.path == nil || (!isGathered && facts.linkCount == 1) else {
+            return noteSeen(try documents.insert(facts))
+        }
+        var moved = before
+        moved.path = facts.path
+        _ = moved.take(facts)
+        try documents.update(moved, before: before)
+        noteSeen(before.id)
+    }
+
+    private func move(_ from: StorePath, to: StorePath, isFolder: Bool, takesOverTarget: Bool) throws {
+        // The kernel allows no such rename; a row must not come to lie inside itself.
+        guard from != to, !from.isRoot, !to.isRoot, !to.isInside(from), !from.isInside(to) else { return }
+        if takesOverTarget, !isFolder, let target = try documents.row(at: to) {
+            if let source = try documents.row(at: from) { try takeOver(target, by: source) }
+            return noteSeen(target.id)
+        }
+        try documents.delete(at: to, inside: isFolder)
+        try documents.move(from.blob, to: to.blob, inside: isFolder)
+        try noteSeen(at: to, inside: isFolder)
+    }
+
+    /// A save by rename: `source` ends, its file is now the document `target`.
+    private func takeOver(_ target: DocumentRow, by source: DocumentRow) throws {
+        var taken = target
+        taken.identity = source.identity
+        taken.size = source.size
+        taken.modified = source.modified
+        taken.generation += 1
+        if let tags = source.tags, !tags.isEmpty { taken.tags = tags }
+        try documents.merge(source.id, into: target.id)
+        try documents.update(taken, before: target)
+    }
+
+    private func exchange(_ first: StorePath, _ second: StorePath) throws {
+        guard first != second, !first.isRoot, !second.isRoot, !first.isInside(second), !second.isInside(first)
+        else { return }
+        // No path has a NUL.
+        let between = StorePath(unchecked: [0]).blob
+        try documents.move(first.blob, to: between, inside: true)
+        try documents.move(second.blob, to: first.blob, inside: true)
+        try documents.move(between, to: second.blob, inside: true)
+        try noteSeen(at: first, inside: true)
+        try noteSeen(at: second, inside: true)
+    }
+
+    private func makeAnew(_ facts: DocumentFacts, takingOverFrom aside: StorePath) throws {
+        guard aside != facts.path, let row = try documents.row(at: aside), !row.isFile(of: facts) else {
+            return try present(facts)
+        }
+        // The new file may have been met before it was known whose name it took.
+        let early = try documents.row(at: facts.path)
+        if let early { try documents.merge(early.id, into: row.id) }
+        var anew = row
+        anew.path = facts.path
+        _ = anew.take(facts)
+        if anew.tags?.isEmpty ?? true { anew.tags = row.tags }
+        try documents.update(anew, before: row)
+        noteSeen(row.id)
+        let old = DocumentFacts(
+            path: aside, identity: row.identity, size: row.size, modified: Timestamp(nanoseconds: row.modified),
+            tags: row.tags.map(Tag.parse))
+        noteSeen(try documents.insert(old))
+    }
+
+    private func noteSeen(at path: StorePath, inside: Bool) throws {
+        guard isGathering else { return }
+        for id in try documents.ids(at: path, inside: inside) { noteSeen(id) }
+    }
+}

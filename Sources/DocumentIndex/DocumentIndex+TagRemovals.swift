@@ -1,0 +1,91 @@
+internal import GRDB
+internal import StorePrimitives
+
+/// The journal that lets a bulk removal of tags (`rm -r .tags`) be undone.
+extension DocumentIndex {
+    /// A removal this much later than the user's last one begins a batch of its own.
+    public static let tagRemovalPause: Duration = .seconds(5)
+
+    /// Batches kept for each user.
+    static let tagRemovalBatchLimit = 20
+
+    /// Notes tags taken from documents, and kept tags removed, by one user. Documents that are gone are passed over.
+    public func recordTagRemovals(
+        _ removals: [(document: DocumentID, tag: Tag)], removedTags: [Tag] = [], by user: UserID, at now: Timestamp
+    ) throws(IndexError) {
+        guard !removals.isEmpty || !removedTags.isEmpty else { return }
+        try write { db in
+            let batch = try Self.removalBatch(db, of: user, at: now)
+            for removal in removals {
+                try db.run(
+                    "INSERT INTO tag_removal (batch, document, tag) SELECT ?, id, ? FROM document WHERE id = ?",
+                    [batch, removal.tag.blob, removal.document.rawValue])
+            }
+            for tag in removedTags {
+                try db.run("INSERT INTO tag_removal (batch, tag) VALUES (?, ?)", [batch, tag.blob])
+            }
+        }
+    }
+
+    /// The user's batch this moment belongs to, made if there is none.
+    private static func removalBatch(_ db: Database, of user: UserID, at now: Timestamp) throws -> Int64 {
+        let uid = Int64(user.rawValue)
+        let last = try db.firstRow("SELECT id, last FROM tag_removal_batch WHERE uid = ? ORDER BY id DESC LIMIT 1", [uid])
+        if let last {
+            let time = Timestamp(nanoseconds: last[1])
+            // A clock set back far is a pause, too.
+            if time.advanced(by: tagRemovalPause) > now, now.advanced(by: tagRemovalPause) > time {
+                let id: Int64 = last[0]
+                try db.run("UPDATE tag_removal_batch SET last = ? WHERE id = ?", [now.nanoseconds, id])
+                return id
+            }
+        }
+        try db.run("INSERT INTO tag_removal_batch (uid, last) VALUES (?, ?)", [uid, now.nanoseconds])
+        let id = db.lastInsertedRowID
+        try db.run(
+            """
+            DELETE FROM tag_removal_batch WHERE uid = ?1 AND id NOT IN (
+                SELECT id FROM tag_removal_batch WHERE uid = ?1 ORDER BY id DESC LIMIT ?2)
+            """, [uid, tagRemovalBatchLimit])
+        return id
+    }
+
+    /// The user's last batch in which anything can still be brought back; nil if there is none.
+    public func lastTagRemovalBatch(of user: UserID) throws(IndexError) -> TagRemovalBatch? {
+        try read { db in
+            let batches = try db.rows(
+                "SELECT id, last FROM tag_removal_batch WHERE uid = ? ORDER BY id DESC", [Int64(user.rawValue)])
+            for row in batches {
+                let batch = try Self.batch(db, id: row[0], last: row[1])
+                if !batch.removals.isEmpty || !batch.tags.isEmpty { return batch }
+            }
+            return nil
+        }
+    }
+
+    private static func batch(_ db: Database, id: Int64, last: Int64) throws -> TagRemovalBatch {
+        let documents = DocumentTable(db: db)
+        var order: [Int64] = []
+        var removed: [Int64: [Tag]] = [:]
+        var tags: [Tag] = []
+        for row in try db.rows("SELECT document, tag FROM tag_removal WHERE batch = ? ORDER BY id", [id]) {
+            let tag = Tag(unchecked: try row.bytes(1) ?? [])
+            if let document: Int64 = row[0] {
+                if removed[document] == nil { order.append(document) }
+                if !removed[document, default: []].contains(tag) { removed[document, default: []].append(tag) }
+            } else if !tags.contains(tag) {
+                tags.append(tag)
+            }
+        }
+        let removals = try order.compactMap { id in
+            try documents.row(id: id)?.document.map { TagRemovalBatch.Removal(document: $0, tags: removed[id] ?? []) }
+        }
+        return TagRemovalBatch(
+            id: TagRemovalBatch.ID(rawValue: id), time: Timestamp(nanoseconds: last), removals: removals, tags: tags)
+    }
+
+    /// Forgets a batch: it was undone.
+    public func clearBatch(_ id: TagRemovalBatch.ID) throws(IndexError) {
+        try write { try $0.run("DELETE FROM tag_removal_batch WHERE id = ?", [id.rawValue]) }
+    }
+}

@@ -1,0 +1,74 @@
+internal import Foundation
+internal import Glibc
+
+/// The index's files in the state folder: the database, its log (`-wal`), the log's map (`-shm`), the note that it is
+/// suspected (`.suspect`), and damaged ones moved aside (`.corrupt-TIME`).
+struct IndexFiles {
+    let path: String
+
+    /// Files up to this size are checked at every opening: it takes under 0.1 s.
+    private static let alwaysCheckedSize: Int64 = 32 << 20
+    /// Damaged files kept; older ones are removed.
+    private static let keptAside = 3
+
+    /// Makes the file if there is none, readable by its owner only (names of documents are private; SQLite gives its other
+    /// files the same mode). Returns whether there was one with something in it. Throws `.unusable` or `.diskFull`.
+    func prepare() throws(IndexError) -> Bool {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure() }
+        Glibc.close(descriptor)
+        // An empty file with a log beside it is one whose first transactions were never written back.
+        return size(of: path) > 0 || size(of: path + "-wal") > 0
+    }
+
+    /// Whether the file has to be read through before it is used: it is small, was not closed, or damage was met in it.
+    var needsCheck: Bool {
+        size(of: path) <= Self.alwaysCheckedSize || size(of: path + "-wal") > 0 || access(path + ".suspect", F_OK) == 0
+    }
+
+    func suspect() {
+        let descriptor = open(path + ".suspect", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { Glibc.close(descriptor) }
+    }
+
+    func clearSuspicion() { unlink(path + ".suspect") }
+
+    /// Moves the database out of the way, with its log, and returns where it is now. Throws `.unusable`.
+    func moveAside() throws(IndexError) -> String {
+        var now = time(nil)
+        while access("\(path).corrupt-\(now)", F_OK) == 0 { now += 1 }
+        let aside = "\(path).corrupt-\(now)"
+        guard rename(path, aside) == 0 else { throw failure() }
+        if size(of: path + "-wal") > 0 {
+            guard rename(path + "-wal", aside + "-wal") == 0 else { throw failure() }
+        } else {
+            unlink(path + "-wal")
+        }
+        unlink(path + "-shm")
+        clearSuspicion()
+        removeOldest()
+        return aside
+    }
+
+    private func removeOldest() {
+        let folder = (path as NSString).deletingLastPathComponent
+        let prefix = (path as NSString).lastPathComponent + ".corrupt-"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        // Same number of digits for the next two centuries: text order is time order.
+        let aside = names.filter { $0.hasPrefix(prefix) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
+        for name in aside.dropLast(Self.keptAside) {
+            for suffix in ["", "-wal", "-shm"] { unlink("\(folder)/\(name)\(suffix)") }
+        }
+    }
+
+    /// In bytes; 0 if there is no such file.
+    private func size(of path: String) -> Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    private func failure() -> IndexError {
+        let code = errno
+        return code == ENOSPC || code == EDQUOT ? .diskFull : .unusable(path: path, reason: String(cString: strerror(code)))
+    }
+}

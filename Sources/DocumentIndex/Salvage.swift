@@ -1,0 +1,135 @@
+internal import Foundation
+internal import GRDB
+internal import StorePrimitives
+
+/// What can be read from a damaged index of what a gather would not bring back: recents, kept tags, tag removals to undo,
+/// and the documents these are about or that have tags (which in a store without extended attributes are nowhere else).
+struct Salvage {
+    private struct Use {
+        let uid: Int64
+        let document: Int64
+        let used: Int64
+        let written: Bool
+    }
+
+    private struct Removal {
+        let batch: Int64
+        let document: Int64?
+        let tag: [UInt8]
+    }
+
+    private var documents: [Int64: DocumentRow] = [:]
+    private var keptTags: [(name: [UInt8], keeper: Int64)] = []
+    private var uses: [Use] = []
+    private var batches: [(id: Int64, uid: Int64, last: Int64)] = []
+    private var removals: [Removal] = []
+    private var lastID: Int64 = 0
+
+    /// Ids possibly given out that could not be read, a generous guess.
+    private static let idGap: Int64 = 1 << 20
+
+    /// Reads what can be read of the file; nothing, if it is no database or of another version.
+    init(readingFrom path: String) {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(1)
+        configuration.foreignKeysEnabled = false
+        guard let queue = try? DatabaseQueue(path: path, configuration: configuration) else { return }
+        queue.inDatabase { db in
+            guard (try? Int.fetchOne(db, sql: "PRAGMA user_version")) == Schema.version else { return }
+            read(db)
+        }
+        try? queue.close()
+    }
+
+    private mutating func read(_ db: Database) {
+        Self.each(db, "SELECT name, kept FROM tag WHERE kept") { row in
+            if let name = try row.bytes(0), Tag(name) != nil { keptTags.append((name, (row[1] as Int64) - 1)) }
+        }
+        Self.each(db, "SELECT uid, document, used, written FROM recent ORDER BY used DESC") {
+            uses.append(Use(uid: $0[0], document: $0[1], used: $0[2], written: $0[3]))
+        }
+        if uses.isEmpty {
+            // The sorting index may be what is damaged.
+            Self.each(db, "SELECT uid, document, used, written FROM recent NOT INDEXED") {
+                uses.append(Use(uid: $0[0], document: $0[1], used: $0[2], written: $0[3]))
+            }
+        }
+        Self.each(db, "SELECT id, uid, last FROM tag_removal_batch") {
+            batches.append((id: $0[0], uid: $0[1], last: $0[2]))
+        }
+        Self.each(db, "SELECT batch, document, tag FROM tag_removal ORDER BY id") { row in
+            if let tag = try row.bytes(2), Tag(tag) != nil {
+                removals.append(Removal(batch: row[0], document: row[1], tag: tag))
+            }
+        }
+        let select = "SELECT \(DocumentRow.columns) FROM document d NOT INDEXED WHERE "
+        Self.each(db, select + "d.path IS NOT NULL AND d.tags <> x''") { row in
+            let document = try DocumentRow(row)
+            documents[document.id] = document
+        }
+        for id in uses.map(\.document) + removals.compactMap(\.document) where documents[id] == nil {
+            Self.each(db, select + "d.id = \(id)") { documents[id] = try DocumentRow($0) }
+        }
+        Self.each(db, "SELECT seq FROM sqlite_sequence WHERE name = 'document'") { lastID = $0[0] }
+        if lastID <= 0 { lastID = (documents.keys.max() ?? 0) + Self.idGap }
+    }
+
+    /// Calls `body` for the rows before the first that cannot be read.
+    private static func each(_ db: Database, _ sql: String, _ body: (Row) throws -> Void) {
+        do {
+            let rows = try Row.fetchCursor(db, sql: sql)
+            while let row = try rows.next() { try body(row) }
+        } catch {}
+    }
+
+    /// Writes it into an empty index. Rows that contradict each other are left out.
+    func restore(into db: Database) throws {
+        let tags = TagTable(db: db)
+        for (name, keeper) in keptTags where keeper >= 0 && keeper <= UInt32.max {
+            try tags.keep(Tag(unchecked: name), by: UserID(UInt32(keeper)))
+        }
+        for document in documents.values.sorted(by: { $0.id < $1.id }) where document.id > 0 {
+            try restore(document, into: db)
+        }
+        for use in uses where use.uid >= 0 && use.uid <= UInt32.max {
+            try db.run(
+                """
+                INSERT OR IGNORE INTO recent (uid, document, used, written) SELECT ?, id, ?, ? FROM document WHERE id = ?
+                """, [use.uid, use.used, use.written, use.document])
+        }
+        for batch in batches {
+            try db.run(
+                "INSERT OR IGNORE INTO tag_removal_batch (id, uid, last) VALUES (?, ?, ?)",
+                [batch.id, batch.uid, batch.last])
+        }
+        for removal in removals {
+            try db.run(
+                """
+                INSERT INTO tag_removal (batch, document, tag) SELECT ?1, ?2, ?3
+                WHERE EXISTS (SELECT 1 FROM tag_removal_batch WHERE id = ?1)
+                    AND (?2 IS NULL OR EXISTS (SELECT 1 FROM document WHERE id = ?2))
+                """, [removal.batch, removal.document, Data(removal.tag)])
+        }
+        try db.run("DELETE FROM sqlite_sequence WHERE name = 'document'")
+        try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('document', ?)", [lastID])
+    }
+
+    /// With its id; as one that left, it is known again when its file is met. A path that is no path makes it one, too.
+    private func restore(_ document: DocumentRow, into db: Database) throws {
+        var row = document
+        if let path = row.path, path.isRoot || StorePath(parsing: path.bytes) != path { row.path = nil }
+        row.tags = row.tags.map { Tag.format(Tag.parse($0)) }
+        try db.run(
+            """
+            INSERT OR IGNORE INTO document (id, inode, birth, size, mtime, generation, departed)
+            VALUES (?, 0, 0, 0, 0, 0, 1)
+            """, [row.id])
+        if let path = row.path, try DocumentTable(db: db).row(at: path) != nil { row.path = nil }
+        guard let empty = try DocumentTable(db: db).row(id: row.id) else { return }
+        try DocumentTable(db: db).update(row, before: empty)
+        if row.path == nil {
+            try TagTable(db: db).unindex(row.id)
+            try db.run("UPDATE document SET departed = 1 WHERE id = ?", [row.id])
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import CLinux
+public import SystemPackage
+
+/// An open file descriptor, closed when the last reference goes. Shared between a node, its handles and calls under way, so
+/// that closing (a removal from the descriptor cache, say) never meets a call that still uses the number.
+public final class Descriptor: Sendable {
+    /// Valid while the object lives. Bind the object to a constant first: a temporary is gone, and its number closed, before
+    /// the system call is made.
+    public let number: Int32
+
+    /// Takes over an open descriptor.
+    public init(owning number: Int32) {
+        precondition(number >= 0, "not an open descriptor: \(number)")
+        self.number = number
+    }
+
+    deinit { _ = cl_close(number) }
+}
+
+/// Turns `-errno` into a thrown error and anything else into the call's result.
+@inlinable
+public func check<Integer: SignedInteger>(_ result: Integer) throws(Errno) -> Integer {
+    if result < 0 { throw Errno(rawValue: CInt(-result)) }
+    return result
+}

@@ -1,0 +1,28 @@
+public import CLinux
+
+/// Which file: stays the same through rename, and through moves made while nobody watched.
+///
+/// An inode number is used again after its file is gone; the birth time tells the two files apart. On a file system that
+/// keeps no birth time it is 0, and an inode used again looks like the same file.
+public struct FileIdentity: Hashable, Sendable {
+    public let device: UInt64
+    public let inode: UInt64
+    /// Birth time in nanoseconds since 1970, 0 where the file system keeps none.
+    public let birth: Int64
+
+    public init(device: UInt64, inode: UInt64, birth: Int64) {
+        self.device = device
+        self.inode = inode
+        self.birth = birth
+    }
+
+    public init(_ status: cl_status) {
+        self.init(device: UInt64(status.st.st_dev), inode: UInt64(status.st.st_ino), birth: status.birth_ns)
+    }
+
+    /// Inode and birth alone spread well; the device is compared by ==.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(inode)
+        hasher.combine(birth)
+    }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import DocumentMount
+import Glibc
+
+struct MountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mount",
+        abstract: "Mount a folder of documents, in place or at another folder.",
+        discussion: """
+            Returns when the mount answers; a daemon goes on in the background until it is unmounted. Without MOUNTPOINT \
+            the mount covers STORE itself, so that every path stays the same. A mount point whose daemon died is \
+            repaired first.
+
+            Examples:
+              quire mount ~/Documents
+              quire mount ~/Documents ~/Quire -o ro
+              sudo quire mount /srv/docs /docs -o allow_other,virtual=hidden
+
+            Options, after -o and separated by commas:
+              allow_other                  other users may use the mount, each with their own rights
+              ro                           nothing can be changed through the mount
+              passthrough=auto|off         let the kernel read and write documents itself where it can (auto)
+              virtual=listed|hidden|off    .recents and .tags: shown, reached by name only, or not there (listed)
+              nonempty                     the mount point beside the store may have entries, which are hidden
+            and what mount(8) and fstab use: nosuid, nodev, noexec, noatime, sync, dirsync, noauto, nofail, user, x-…
+
+            The daemon ends on SIGTERM, SIGINT and SIGHUP with a clean unmount. It logs to the file 'log' in its state \
+            folder; QUIRE_LOG_LEVEL (trace, debug, info, notice, warning, error) says how much.
+
+            Exit codes: 0 mounted; 1 not mounted, and nothing was changed; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "The folder of documents.")
+    var store: PathArgument
+
+    @Argument(help: "Where it is to appear; STORE itself if left out.")
+    var mountpoint: PathArgument?
+
+    @Option(
+        name: [.customShort("o", allowingJoined: true), .customLong("options")],
+        help: ArgumentHelp("Mount options, as in fstab.", valueName: "opt[,opt…]"))
+    var options: [String] = []
+
+    @Flag(help: "Stay in the foreground and log to standard error.")
+    var foreground = false
+
+    @Option(name: .customLong("ready-fd"), help: .hidden)
+    var readyDescriptor: Int32?
+
+    func run() throws {
+        guard foreground || readyDescriptor != nil else { return try startDaemon() }
+        SignalWaiter.block()
+        let pipe = readyDescriptor.map { ReadyPipe(descriptor: $0) }
+        do throws(CommandFailure) {
+            let request = try makeRequest()
+            let configuration = try makeConfiguration(request)
+            // A daemon must not keep the folder busy that it was started in.
+            if pipe != nil { _ = chdir("/") }
+            try MountDaemon.run(configuration, onReady: { pipe?.report(ReadyMessage.ready) }, makeStore: openStore)
+        } catch {
+            pipe?.report(error.message)
+            throw error
+        }
+    }
+
+    private func startDaemon() throws(CommandFailure) {
+        let request = try makeRequest()
+        let folders = try StateFolders(store: request.store)
+        try folders.prepare(store: request.store)
+        let before = MountLiveness.of(request.mountPoint)
+        let arguments = [Array("mount".utf8), request.store, request.mountPoint]
+            + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
+        let pid = try DaemonLauncher.start(arguments, log: folders.state + "/log")
+        let after = MountLiveness.of(request.mountPoint)
+        guard after != before, after != .dead, after != .silent else {
+            kill(pid, SIGTERM)
+            throw CommandFailure("\(shown(request.mountPoint)): the mount does not answer; see \(folders.state)/log")
+        }
+    }
+
+    private func makeRequest() throws(CommandFailure) -> MountRequest {
+        let request = try MountRequest(
+            store: store.bytes, mountPoint: (mountpoint ?? store).bytes, optionLists: options)
+        for mountPoint in request.repaired {
+            Output.error("quire: \(shown(mountPoint)): took away a mount whose daemon had died")
+        }
+        return request
+    }
+
+    private func makeConfiguration(_ request: MountRequest) throws(CommandFailure) -> MountConfiguration {
+        let folders = try StateFolders(store: request.store)
+        try folders.prepare(store: request.store)
+        return MountConfiguration(
+            store: request.store, mountPoint: request.mountPoint, options: request.options, isSystem: getuid() == 0,
+            stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket)
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import CoordinationService
+import FoundationEssentials
+import Glibc
+
+struct RecentsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recents",
+        abstract: "List the documents you used last, newest first.",
+        discussion: """
+            Means the mount of the working directory, else the only one there is, unless --in names another. The same \
+            list is the folder .recents of the mount.
+
+            Examples:
+              quire recents --limit 10
+              quire recents forget ~/Documents/secret.odt
+
+            Exit codes: 0 listed; 1 failed; 64 the command line is wrong.
+            """,
+        subcommands: [RecentsListCommand.self, RecentsForgetCommand.self], defaultSubcommand: RecentsListCommand.self)
+}
+
+struct RecentsListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the documents you used last, newest first.",
+        discussion: """
+            Example:
+              quire recents --limit 10 --json
+
+            Exit codes: 0 listed; 1 failed; 64 the command line is wrong.
+            """)
+
+    @Option(help: "How many at most (50).") var limit: Int?
+    @Flag(help: "Write JSON: an array of objects with path and used (seconds since 1970).") var json = false
+    @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more.") }
+    }
+
+    func run() throws {
+        let limit = limit
+        let entries = try MountLocator.ask(try MountLocator.mount(meant: mount)) { (service) throws(ServiceCallError) in
+            try service.recents(limit: limit)
+        }
+        if json { return Output.json(entries) }
+        for entry in entries {
+            Output.line(Array(Self.localTime(entry.used).utf8) + [0x20, 0x20] + entry.path.bytes)
+        }
+    }
+
+    /// `2026-03-01 14:05`, in the user's time zone.
+    private static func localTime(_ seconds: Double) -> String {
+        var time = time_t(seconds)
+        var parts = tm()
+        localtime_r(&time, &parts)
+        var text = [CChar](repeating: 0, count: 32)
+        strftime(&text, text.count, "%Y-%m-%d %H:%M", &parts)
+        return text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+}
+
+struct RecentsForgetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget", abstract: "Take documents off your recents.",
+        discussion: """
+            The documents themselves stay. A document that is not among the recents is no error.
+
+            Example:
+              quire recents forget ~/Documents/secret.odt
+
+            Exit codes: 0 forgotten; 1 failed; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "Documents in a mount.") var paths: [PathArgument]
+
+    func run() throws {
+        let table = MountTable.current()
+        var byMount: [MountTable.Entry: [DocumentPath]] = [:]
+        for path in paths {
+            let mount = try MountLocator.mount(holding: path.bytes, in: table)
+            byMount[mount, default: []].append(DocumentPath(try named(path)))
+        }
+        for (mount, documents) in byMount {
+            try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.forgetRecents(documents) }
+        }
+    }
+
+    /// The canonical path of a document, which may be gone by now.
+    private func named(_ path: PathArgument) throws(CommandFailure) -> [UInt8] {
+        do {
+            let isAbsolute = path.bytes.first == UInt8(ascii: "/")
+            return try CanonicalPath.future(isAbsolute ? path.bytes : Array("./".utf8) + path.bytes)
+        } catch {
+            throw CommandFailure("\(path.description): \(error)")
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import ArgumentParser
+import CoordinationService
+import DocumentIndex
+
+struct TagCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tag",
+        abstract: "Tag documents, and look after tags.",
+        discussion: """
+            Tags are kept with each document in the attribute user.xdg.tags, which other programs share. In a mount \
+            they are also folders: .tags/TAG.
+
+            Examples:
+              quire tag add urgent report.odt letter.odt
+              quire tag list report.odt
+              quire tag rename urgent important
+
+            Exit codes: 0 done; 1 failed, for some of the paths at least; 64 the command line is wrong.
+            """,
+        subcommands: [
+            TagAddCommand.self, TagRemoveCommand.self, TagListCommand.self, TagRenameCommand.self, TagUndoCommand.self,
+        ])
+}
+
+struct TagAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add a tag to documents.",
+        discussion: """
+            Works on documents outside of mounts too, and says so. A slash nests: work/urgent.
+
+            Example:
+              quire tag add urgent ~/Documents/report.odt
+
+            Exit codes: 0 all have the tag; 1 some path failed, the others have it; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "The tag.") var tag: String
+    @Argument(help: "Documents.") var paths: [PathArgument]
+
+    func run() throws {
+        let tag = try TagArgument.parse(tag)
+        try TaggedDocument.change(paths) { tags in tags.contains(tag) ? nil : tags + [tag] }
+    }
+}
+
+struct TagRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a tag from documents.",
+        discussion: """
+            A document without the tag is no error. Tags nested in this one stay.
+
+            Example:
+              quire tag remove urgent ~/Documents/report.odt
+
+            Exit codes: 0 none has the tag; 1 some path failed; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "The tag.") var tag: String
+    @Argument(help: "Documents.") var paths: [PathArgument]
+
+    func run() throws {
+        let tag = try TagArgument.parse(tag)
+        try TaggedDocument.change(paths) { tags in tags.contains(tag) ? tags.filter { $0 != tag } : nil }
+    }
+}
+
+struct TagListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List a document's tags, or all tags of a mount.",
+        discussion: """
+            With a document: its tags, one a line. With a folder in a mount, or without PATH: every tag in use there \
+            and the number of documents that have it.
+
+            Examples:
+              quire tag list ~/Documents/report.odt
+              quire tag list --json
+
+            Exit codes: 0 listed; 1 failed; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "A document, or any folder in a mount.") var path: PathArgument?
+    @Flag(help: "Write JSON: an array of names, or of objects with name and count.") var json = false
+
+    func run() throws {
+        if let path, let document = try TaggedDocument.open(path) {
+            let names = document.tags.map(\.text)
+            if json { return Output.json(names) }
+            return names.forEach { Output.line($0) }
+        }
+        let tags = try MountLocator.ask(try MountLocator.mount(meant: path)) { (service) throws(ServiceCallError) in
+            try service.tags()
+        }
+        if json { return Output.json(tags) }
+        let width = tags.map { "\($0.count)".count }.max() ?? 0
+        for tag in tags {
+            let count = "\(tag.count)"
+            Output.line(String(repeating: " ", count: width - count.count) + "\(count)  \(tag.name)")
+        }
+    }
+}
+
+struct TagRenameCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Rename a tag on every document of a mount.",
+        discussion: """
+            Tags nested in it are renamed with it. Means the mount of the working directory, else the only one there \
+            is, unless --in names another.
+
+            Example:
+              quire tag rename urgent important
+
+            Exit codes: 0 renamed; 1 failed; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "The tag's name until now.") var old: String
+    @Argument(help: "Its new name.") var new: String
+    @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
+
+    func run() throws {
+        let (old, new) = (try TagArgument.parse(old), try TagArgument.parse(new))
+        try MountLocator.ask(try MountLocator.mount(meant: mount)) { (service) throws(ServiceCallError) in
+            try service.renameTag(old.text, to: new.text)
+        }
+    }
+}
+
+struct TagUndoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undo", abstract: "Bring back the tags that the last bulk removal took.",
+        discussion: """
+            After 'rm -r .tags/urgent', say. Means the mount of the working directory, else the only one there is, \
+            unless --in names another.
+
+            Example:
+              quire tag undo --in ~/Documents
+
+            Exit codes: 0 brought back; 1 failed, or there was nothing to undo; 64 the command line is wrong.
+            """)
+
+    @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
+
+    func run() throws {
+        let restored = try MountLocator.ask(try MountLocator.mount(meant: mount)) { (service) throws(ServiceCallError) in
+            try service.undoTagRemoval()
+        }
+        Output.line("\(restored) \(restored == 1 ? "document has its" : "documents have their") tags again.")
+    }
+}
+
+/// A tag from the command line.
+private enum TagArgument {
+    static func parse(_ text: String) throws(CommandFailure) -> Tag {
+        guard let tag = Tag(text) else {
+            throw CommandFailure(
+                "'\(text)' cannot be a tag: it must not be empty, have a comma, or have an empty part between slashes")
+        }
+        return tag
+    }
+}

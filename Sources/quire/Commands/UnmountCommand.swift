@@ -1,0 +1,79 @@
+import ArgumentParser
+import Glibc
+
+struct UnmountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unmount",
+        abstract: "End a mount.",
+        discussion: """
+            Returns when the daemon has ended. When the mount is busy, nothing is changed and the processes that hold \
+            it are named. A mount whose daemon died is taken away. 'umount' and 'fusermount3 -u' do as well.
+
+            Examples:
+              quire unmount ~/Documents
+              quire unmount ~/Documents --lazy
+
+            Exit codes: 0 unmounted; 1 failed; 2 busy, nothing was changed; 64 the command line is wrong.
+            """)
+
+    /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
+    private static let patience = Duration.seconds(10)
+
+    @Argument(help: "The folder where the store is mounted.")
+    var mountpoint: PathArgument
+
+    @Flag(help: "Free the mount point at once; the mount ends when its last user leaves.")
+    var lazy = false
+
+    func run() throws {
+        let mountPoint = try find()
+        if try Unmounting.repair(mountPoint.path) {
+            Output.error("quire: \(shown(mountPoint.path)): its daemon had died; the mount was taken away")
+            return
+        }
+        let daemon = (try? MountLocator.connect(to: mountPoint.entry))?.server.flatMap { ProcessEnd(of: $0.pid) }
+        do {
+            try Unmounting.unmount(mountPoint.path, lazy: lazy)
+        } catch .busy {
+            throw busy(mountPoint.entry)
+        } catch .refused(let reason) {
+            throw CommandFailure("\(shown(mountPoint.path)): \(reason)")
+        }
+        if !lazy, let daemon, !daemon.happens(within: Self.patience) {
+            throw CommandFailure("\(shown(mountPoint.path)): unmounted, but its daemon has not ended yet")
+        }
+    }
+
+    private func find() throws(CommandFailure) -> (path: [UInt8], entry: MountTable.Entry) {
+        let path: [UInt8]
+        do {
+            path = try CanonicalPath.mountPoint(mountpoint.bytes)
+        } catch {
+            throw CommandFailure("\(shown(mountpoint.bytes)): \(error)")
+        }
+        let table = MountTable.current()
+        guard let entry = table.top(at: path) else {
+            guard let around = table.holding(path), around.isQuire else {
+                throw CommandFailure("\(shown(path)): nothing is mounted here; 'quire status' lists the mounts")
+            }
+            let mount = shown(around.mountPoint)
+            throw CommandFailure("\(shown(path)): is inside the mount \(mount); 'quire unmount \(mount)' ends that")
+        }
+        guard entry.isQuire else {
+            throw CommandFailure("\(shown(path)): is a mount of type \(entry.fileSystemType), not Quire's; use umount")
+        }
+        return (path, entry)
+    }
+
+    private func busy(_ entry: MountTable.Entry) -> CommandFailure {
+        let path = shown(entry.mountPoint)
+        var lines = ["\(path): busy, nothing was changed"]
+        for holder in MountHolders.of(entry) {
+            lines += holder.uses.map { "  process \(holder.pid) (\(holder.command)): \($0)" }
+        }
+        lines += MountTable.current().children(of: entry).map { "  mount \(shown($0.mountPoint)) (\($0.fileSystemType))" }
+        if lines.count == 1 { lines.append("  by processes of other users, which only root can see") }
+        lines.append("End these first, or free the mount point at once with: quire unmount --lazy \(path)")
+        return CommandFailure(lines.joined(separator: "\n"), exitCode: CommandFailure.busyCode)
+    }
+}

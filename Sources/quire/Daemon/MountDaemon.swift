@@ -1,0 +1,56 @@
+import CoordinationService
+import DocumentMount
+import Glibc
+import Logging
+
+/// The daemon of one mount: the store's lock, the mount, its service, its signals.
+enum MountDaemon {
+    /// Runs until the mount ends. `onReady` is called when mount and socket answer. Signals must be blocked already
+    /// (SignalWaiter.block). Throws a failure when the mount cannot be made.
+    static func run(
+        _ configuration: MountConfiguration, onReady: @escaping @Sendable () -> Void,
+        makeStore: (MountConfiguration, Logger) throws -> any ServedStore
+    ) throws(CommandFailure) {
+        let log = makeLog()
+        // Held until this process ends, whatever happens below.
+        let lock = try StoreLock(stateFolder: configuration.stateFolder, mountPoint: configuration.mountPoint)
+        defer { withExtendedLifetime(lock) {} }
+        do {
+            let store = try makeStore(configuration, log)
+            let owner = configuration.isSystem && configuration.options.allowOther
+                ? ServiceAccess.everyone : .owner(uid: getuid())
+            let server: ServiceServer
+            do {
+                server = try ServiceServer(
+                    socketPath: configuration.socketPath, access: owner, service: store.service,
+                    version: quireVersion, log: log)
+            } catch {
+                throw CommandFailure("\(configuration.socketPath): the service cannot listen: \(error)")
+            }
+            defer { server.stop() }
+            SignalWaiter.start { signal in
+                log.notice("asked to end", metadata: ["signal": "\(signal)"])
+                store.requestUnmount()
+            }
+            try store.serve {
+                log.notice("serving", metadata: ["mountpoint": "\(shown(configuration.mountPoint))"])
+                onReady()
+            }
+            log.notice("unmounted")
+        } catch let failure as CommandFailure {
+            log.error("\(failure.message)")
+            throw failure
+        } catch {
+            log.error("\(error)")
+            throw CommandFailure("\(shown(configuration.mountPoint)): \(error)")
+        }
+    }
+
+    /// Logs to standard error, which is the terminal or the log file, from the level that QUIRE_LOG_LEVEL names (notice).
+    private static func makeLog() -> Logger {
+        let level = getenv("QUIRE_LOG_LEVEL").flatMap { Logger.Level(rawValue: String(cString: $0)) } ?? .notice
+        var log = Logger(label: "quire") { StreamLogHandler.standardError(label: $0) }
+        log.logLevel = level
+        return log
+    }
+}

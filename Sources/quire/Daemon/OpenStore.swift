@@ -1,0 +1,108 @@
+import CoordinationService
+import DocumentMount
+import FuseKernel
+import Glibc
+import Logging
+import StorePrimitives
+import SystemPackage
+
+/// Mounts a store and gives the service its answers.
+func openStore(_ configuration: MountConfiguration, _ log: Logger) throws -> any ServedStore {
+    ServedMount(try MountedStore(configuration: configuration, log: log), configuration)
+}
+
+private final class ServedMount: ServedStore, MountService {
+    private let store: MountedStore
+    private let configuration: MountConfiguration
+
+    init(_ store: MountedStore, _ configuration: MountConfiguration) {
+        self.store = store
+        self.configuration = configuration
+    }
+
+    var service: any MountService { self }
+
+    func serve(onReady: @escaping @Sendable () -> Void) throws { try store.serve(onReady: onReady) }
+
+    func requestUnmount() { store.requestUnmount() }
+
+    func status(for peer: Peer) throws(ServiceFailure) -> MountStatus {
+        let gather = store.gatherProgress
+        return MountStatus(
+            pid: getpid(), version: quireVersion, mode: configuration.isInPlace ? .inPlace : .beside,
+            system: configuration.isSystem, readOnly: store.isReadOnly,
+            store: DocumentPath(configuration.store), mountpoint: DocumentPath(configuration.mountPoint),
+            passthrough: store.passthroughGranted, passthroughReason: store.passthroughReason,
+            gather: .init(state: gather.state, documents: gather.documents, folders: gather.folders),
+            openWriters: store.openWriters(for: Caller(peer)).map {
+                .init(path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name)
+            },
+            counters: ["knownFiles": store.knownNodes])
+    }
+
+    func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {
+        do throws(Errno) {
+            try store.renameTag(old, to: new, for: Caller(peer))
+        } catch .noSuchFileOrDirectory {
+            throw .notFound("no tag \(old)")
+        } catch .directoryNotEmpty {
+            throw .failed("the tag \(new) exists")
+        } catch .invalidArgument {
+            throw .invalidParameter("new")
+        } catch .permissionDenied {
+            throw .permissionDenied("not every document tagged \(old) is yours to change; none was")
+        } catch {
+            throw .failed("renaming \(old) failed: \(error)")
+        }
+    }
+
+    func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int {
+        let restored: Int?
+        do throws(Errno) {
+            restored = try store.undoTagRemoval(for: Caller(peer))
+        } catch {
+            throw .failed("bringing the tags back failed: \(error)")
+        }
+        guard let restored else { throw .notFound("there is no removal of tags to undo") }
+        return restored
+    }
+
+    func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
+        store.recentDocuments(limit: limit, for: Caller(peer)).map {
+            RecentDocument(path: DocumentPath(shown($0.path)), used: $0.used)
+        }
+    }
+
+    func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) {
+        for path in paths {
+            guard let inside = path.inside(configuration) else { throw .notFound("\(path): not in this mount") }
+            do throws(Errno) {
+                try store.forgetRecent(inside, for: Caller(peer))
+            } catch {
+                throw .failed("\(path): could not be forgotten: \(error)")
+            }
+        }
+    }
+
+    func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount] {
+        store.tags(for: Caller(peer)).map { TagCount(name: $0.name, count: $0.count) }
+    }
+
+    /// A document's path as its users see it.
+    private func shown(_ path: StorePath) -> [UInt8] { configuration.mountPoint + [UInt8(ascii: "/")] + path.bytes }
+}
+
+extension Caller {
+    fileprivate init(_ peer: Peer) { self.init(uid: peer.uid, gid: peer.gid, thread: peer.pid, umask: 0o077) }
+}
+
+extension DocumentPath {
+    /// The path in the store of a path below the mount point or the store; nil for any other.
+    fileprivate func inside(_ configuration: MountConfiguration) -> StorePath? {
+        for folder in [configuration.mountPoint, configuration.store] {
+            let prefix = folder + [UInt8(ascii: "/")]
+            if bytes.starts(with: prefix) { return StorePath(parsing: bytes.dropFirst(prefix.count)) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,65 @@
+import CoordinationService
+import Glibc
+import SystemPackage
+
+/// Finds the Quire mount a path is in, and the way to its daemon.
+enum MountLocator {
+    private static let socketAttribute = "user.quire.socket"
+
+    /// The Quire mount that holds `path`. Throws a failure that says what the path is in.
+    static func mount(holding path: [UInt8], in table: MountTable = .current()) throws(CommandFailure) -> MountTable.Entry {
+        let canonical: [UInt8]
+        do {
+            canonical = try CanonicalPath.mountPoint(path)
+        } catch {
+            throw CommandFailure("\(shown(path)): \(error)")
+        }
+        guard let entry = table.holding(canonical), entry.isQuire else {
+            throw CommandFailure("\(shown(path)): is in no Quire mount; 'quire status' lists the mounts")
+        }
+        return entry
+    }
+
+    /// The mount a command means that was given no path: the one the working directory is in, else the only one there is.
+    static func mount(meant path: PathArgument?) throws(CommandFailure) -> MountTable.Entry {
+        let table = MountTable.current()
+        if let path { return try mount(holding: path.bytes, in: table) }
+        if let here = try? mount(holding: Array(".".utf8), in: table) { return here }
+        let mounts = table.quireMounts
+        guard mounts.count <= 1 else {
+            throw CommandFailure("there are \(mounts.count) Quire mounts; name a path in the one you mean with --in PATH")
+        }
+        guard let only = mounts.first else { throw CommandFailure("there is no Quire mount; 'quire mount STORE' makes one") }
+        return only
+    }
+
+    /// Connects to the daemon of `entry`: where the mount says, else where its owner's daemons listen. Never trusts a socket
+    /// that another user than the mount's owner serves.
+    static func connect(to entry: MountTable.Entry) throws(ServiceCallError) -> ServiceConnection {
+        var sockets = StateFolders.likelySockets(store: entry.source, owner: entry.owner ?? getuid())
+        let mountPoint = entry.mountPoint
+        let named = Bounded.run { try? FileSystem.attribute(Self.socketAttribute, of: mountPoint) }
+        if let named = named ?? nil { sockets.insert(String(decoding: named, as: UTF8.self), at: 0) }
+        var failure = ServiceCallError.unreachable(socket: sockets[0], .noSuchFileOrDirectory)
+        for (index, socket) in sockets.enumerated() {
+            do {
+                let connection = try ServiceConnection(to: socket)
+                if connection.server?.uid == entry.owner ?? getuid() { return connection }
+            } catch {
+                if index == 0 { failure = error }
+            }
+        }
+        throw failure
+    }
+
+    /// Makes one call to the daemon of the mount meant, with its failures as the user is to read them.
+    static func ask<Answer>(
+        _ entry: MountTable.Entry, _ call: (ServiceConnection) throws(ServiceCallError) -> Answer
+    ) throws(CommandFailure) -> Answer {
+        do {
+            return try call(try connect(to: entry))
+        } catch {
+            throw CommandFailure(error, mountPoint: entry.mountPoint)
+        }
+    }
+}

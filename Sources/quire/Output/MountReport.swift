@@ -1,0 +1,78 @@
+import CoordinationService
+
+/// One mount as `quire status` shows it.
+struct MountReport: Encodable {
+    enum State: String, Encodable {
+        case serving
+        /// The daemon died; the mount point answers "Transport endpoint is not connected".
+        case dead
+        /// There is a daemon, but not one that this user can ask.
+        case unreachable
+    }
+
+    let state: State
+    let mountPoint: DocumentPath
+    let store: DocumentPath
+    /// What the daemon says; nil unless it serves.
+    let status: MountStatus?
+    /// Why there is no status.
+    let reason: String?
+
+    init(of entry: MountTable.Entry) {
+        mountPoint = DocumentPath(entry.mountPoint)
+        store = DocumentPath(entry.source)
+        do throws(ServiceCallError) {
+            status = try MountLocator.connect(to: entry).status()
+            state = .serving
+            reason = nil
+        } catch {
+            status = nil
+            state = MountLiveness.of(entry.mountPoint) == .dead ? .dead : .unreachable
+            reason = CommandFailure(error, mountPoint: entry.mountPoint).message
+        }
+    }
+
+    private enum Key: CodingKey { case state, mountpoint, store, reason }
+
+    func encode(to encoder: any Encoder) throws {
+        try status?.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(state, forKey: .state)
+        try container.encode(mountPoint, forKey: .mountpoint)
+        try container.encode(store, forKey: .store)
+        try container.encodeIfPresent(reason, forKey: .reason)
+    }
+
+    var text: String {
+        let heading = "\(mountPoint)"
+        switch state {
+        case .dead:
+            return heading + "\n  dead: its daemon has ended; 'quire unmount \(mountPoint)' or 'quire mount' repairs it"
+        case .unreachable:
+            return heading + "\n  store        \(store)\n  unreachable  \(reason ?? "")"
+        case .serving:
+            return ([heading] + (status.map(lines) ?? [])).joined(separator: "\n")
+        }
+    }
+
+    private func lines(_ status: MountStatus) -> [String] {
+        let place = status.mode == .inPlace ? "in place" : "beside the store"
+        let extent = status.system ? "system" : "user"
+        let passthrough = status.passthrough ? "yes" : "no" + (status.passthroughReason.map { " (\($0))" } ?? "")
+        let gather = "\(status.gather.state), \(status.gather.documents) documents in \(status.gather.folders) folders"
+        var lines = [
+            "  store        \(status.store)",
+            "  mode         \(place), \(extent)\(status.readOnly ? ", read-only" : "")",
+            "  daemon       process \(status.pid), version \(status.version)",
+            "  passthrough  \(passthrough)",
+            "  gather       \(gather)",
+            "  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")",
+        ]
+        lines += status.openWriters.map { "    \($0.path)  process \($0.pid) (\($0.process))" }
+        if !status.counters.isEmpty {
+            let counters = status.counters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            lines.append("  counters     \(counters.joined(separator: ", "))")
+        }
+        return lines
+    }
+}

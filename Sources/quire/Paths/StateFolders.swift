@@ -1,0 +1,80 @@
+import DocumentMount
+import Glibc
+import SystemPackage
+
+/// Where the daemon of a store keeps its state and its socket.
+package struct StateFolders {
+    package let state: String
+    package let runtime: String
+    package let socket: String
+
+    /// The folders of the calling user; root's are the system's. Nothing is made yet.
+    package init(store: [UInt8]) throws(CommandFailure) {
+        let id = StoreID(canonicalPath: store)
+        state = "\(try Self.stateHome())/\(id)"
+        runtime = Self.runtimeHome()
+        socket = "\(runtime)/\(id).socket"
+    }
+
+    /// Makes the folders. Throws when they would lie in the store, or are not this user's.
+    package func prepare(store: [UInt8]) throws(CommandFailure) {
+        try refuseInside(store, state, remedy: "set XDG_STATE_HOME to a folder outside it")
+        try refuseInside(store, runtime, remedy: "set XDG_RUNTIME_DIR to a folder outside it")
+        try make(state, mode: 0o700)
+        try make(runtime, mode: getuid() == 0 ? 0o755 : 0o700)
+        // Under /tmp someone else may have been first: their folder would hand them the socket.
+        var status = stat()
+        guard lstat(runtime, &status) == 0, FileSystem.isFolder(status), status.st_uid == getuid(),
+            status.st_mode & 0o022 == 0
+        else {
+            throw CommandFailure("\(runtime): is not a folder of yours alone; remove it or set XDG_RUNTIME_DIR")
+        }
+    }
+
+    private func refuseInside(_ store: [UInt8], _ folder: String, remedy: String) throws(CommandFailure) {
+        guard let place = try? CanonicalPath.future(Array(folder.utf8)), CanonicalPath.isWithin(place, store) else { return }
+        throw CommandFailure("\(shown(store)): Quire's own folder \(folder) lies in this store; \(remedy)")
+    }
+
+    private func make(_ folder: String, mode: mode_t) throws(CommandFailure) {
+        do {
+            try FileSystem.makeFolders(folder, mode: mode)
+        } catch {
+            throw CommandFailure("\(folder): cannot be made: \(error); set XDG_STATE_HOME to a folder you may write")
+        }
+    }
+
+    private static func stateHome() throws(CommandFailure) -> String {
+        if let set = environment("QUIRE_STATE_HOME") { return set }
+        if getuid() == 0 { return "/var/lib/quire" }
+        if let set = environment("XDG_STATE_HOME") { return set + "/quire" }
+        guard let home = environment("HOME") ?? getpwuid(getuid()).map({ String(cString: $0.pointee.pw_dir) }) else {
+            throw CommandFailure("this user has no home folder; set XDG_STATE_HOME")
+        }
+        return home + "/.local/state/quire"
+    }
+
+    private static func runtimeHome() -> String {
+        if getuid() == 0 { return "/run/quire" }
+        var status = stat()
+        // A variable kept across su names another user's folder.
+        if let set = environment("XDG_RUNTIME_DIR"), stat(set, &status) == 0, status.st_uid == getuid() {
+            return set + "/quire"
+        }
+        return "/tmp/quire-\(getuid())"
+    }
+
+    /// Where the socket of another user's mount of `store` may be, most likely first.
+    package static func likelySockets(store: [UInt8], owner: UInt32) -> [String] {
+        let id = StoreID(canonicalPath: store)
+        let folders = owner == getuid() ? [runtimeHome()] : []
+        let usual = owner == 0 ? ["/run/quire"] : ["/run/user/\(owner)/quire", "/tmp/quire-\(owner)"]
+        return (folders + usual).map { "\($0)/\(id).socket" }
+    }
+
+    /// An environment variable that holds an absolute path; others are no paths (XDG Base Directory Specification).
+    private static func environment(_ name: String) -> String? {
+        guard let value = getenv(name).map({ String(cString: $0) }), value.hasPrefix("/") else { return nil }
+        return value
+    }
+}

@@ -1,0 +1,76 @@
+import CLinux
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Other programs, started without a shell.
+enum ChildProcess {
+    /// Runs a program to its end, with the C locale, and returns its exit status and what it wrote to standard error. Throws
+    /// posix_spawn's errno: .noSuchFileOrDirectory when the program is not in PATH.
+    static func run(_ program: String, _ arguments: [[UInt8]]) throws(Errno) -> (status: Int32, errors: String) {
+        let (reading, writing) = try pipe()
+        let pid = try spawn(
+            program, arguments, environment: inherited + ["LC_ALL=C"], connecting: [(writing, STDERR_FILENO)],
+            newSession: false)
+        _ = consume writing
+        var errors: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while case let count = cl_read(reading.number, &chunk, chunk.count), count > 0 { errors += chunk[..<count] }
+        return (try wait(for: pid), String(decoding: errors, as: UTF8.self))
+    }
+
+    /// Starts a program with the given descriptors at the given numbers, standard input from /dev/null, and all signals
+    /// unblocked. PATH is searched for a name without a slash. `name` is what ps shows, the program itself if nil.
+    static func spawn(
+        _ program: String, named name: String? = nil, _ arguments: [[UInt8]], environment: [String],
+        connecting: [(Descriptor, Int32)], newSession: Bool
+    ) throws(Errno) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        for (descriptor, number) in connecting { posix_spawn_file_actions_adddup2(&actions, descriptor.number, number) }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        let startsSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, hidden behind _GNU_SOURCE
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | (newSession ? startsSession : 0)))
+
+        let words = ([Array((name ?? program).utf8)] + arguments).map { word in withCString(word) { strdup($0) } } + [nil]
+        let settings = environment.map { strdup($0) } + [nil]
+        defer { for pointer in words + settings { free(pointer) } }
+        var pid: pid_t = 0
+        let result = posix_spawnp(&pid, program, &actions, &attributes, words, settings)
+        if result != 0 { throw Errno(rawValue: result) }
+        return pid
+    }
+
+    /// The environment as this process got it.
+    static var inherited: [String] {
+        var settings: [String] = []
+        var next = environ
+        while let setting = next.pointee {
+            settings.append(String(cString: setting))
+            next += 1
+        }
+        return settings
+    }
+
+    /// Waits for a child's end. Returns its exit status, or 128 and the signal's number.
+    static func wait(for pid: pid_t) throws(Errno) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0 { if errno != EINTR { throw Errno(rawValue: errno) } }
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + status & 0x7f
+    }
+
+    /// Both ends are closed on exec.
+    static func pipe() throws(Errno) -> (reading: Descriptor, writing: Descriptor) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import Glibc
+
+@main
+struct QuireCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "quire",
+        abstract: "Mounts a folder of documents so that every app uses them together.",
+        discussion: """
+            Without a command name, 'quire STORE MOUNTPOINT -o OPTIONS' mounts, as mount(8) and fstab call it:
+              mount -t fuse.quire /srv/docs /docs
+              /srv/docs  /docs  fuse.quire  allow_other,noauto  0  0
+
+            Exit codes: 0 done; 1 failed, the message says why; 2 busy (unmount); 64 the command line is wrong.
+            """,
+        version: quireVersion,
+        subcommands: [
+            MountCommand.self, UnmountCommand.self, StatusCommand.self, TagCommand.self, RecentsCommand.self,
+            DoctorCommand.self,
+        ],
+        defaultSubcommand: MountCommand.self)
+
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch let failure as CommandFailure {
+            Output.error("quire: \(failure.message)")
+            Glibc.exit(failure.exitCode)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

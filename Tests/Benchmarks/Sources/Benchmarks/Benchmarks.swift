@@ -1,0 +1,37 @@
+import Glibc
+
+/// The parts of a benchmark that `run` puts together.
+@main
+enum Benchmarks {
+    private static let usage = """
+        usage: Benchmarks measure CONTENDER FOLDER FILES
+               Benchmarks fill FOLDER FILES
+               Benchmarks walk FOLDER FILES
+               Benchmarks report RESULTS BUDGETS root|user
+        """
+
+    static func main() throws {
+        let words = Array(CommandLine.arguments.dropFirst())
+        switch (words.first, words.count) {
+        case ("measure", 4): Workload(contender: words[1], count: number(words[3])).run(in: words[2])
+        case ("fill", 3): Tree.fill(words[1], count: number(words[2]))
+        case ("walk", 3): Tree.walk(words[1], count: number(words[2]))
+        case ("report", 4):
+            let report = try Report(results: words[1], budgets: Budgets(file: words[2], profile: words[3]))
+            let missed = report.show()
+            if missed > 0 {
+                print("\(missed) budgets missed")
+                exit(1)
+            }
+            print("all budgets kept")
+        default: refuse()
+        }
+    }
+
+    private static func number(_ word: String) -> Int {
+        guard let number = Int(word), number > 0 else { refuse() }
+        return number
+    }
+
+    private static func refuse() -> Never { exit(saying: usage, code: 64) }
+}

@@ -1,0 +1,23 @@
+import FoundationEssentials
+
+/// What a run must reach, from `budgets.json`.
+struct Budgets: Decodable {
+    /// The least ratio of Quire's figure to the plain folder's, by row.
+    let plain: [String: Double]
+    /// The least ratio to bindfs's.
+    let bindfs: [String: Double]
+    /// The most memory, by row.
+    let mebibytes: [String: Double]
+
+    /// - Parameter profile: `root` or `user`.
+    init(file: String, profile: String) throws {
+        let data = try Data(contentsOf: URL(filePath: file))
+        let profiles = try JSONDecoder().decode([String: Budgets].self, from: data)
+        guard let found = profiles[profile] else { throw BudgetError.noSuchProfile(profile) }
+        self = found
+    }
+}
+
+enum BudgetError: Error {
+    case noSuchProfile(String)
+}

@@ -1,0 +1,82 @@
+import FoundationEssentials
+
+/// The table of all rows, from the lines that the rounds printed.
+struct Report {
+    /// The best figure of each contender by row; the largest of memory.
+    private var figures: [String: [Contender: Double]] = [:]
+    private let budgets: Budgets
+
+    init(results: String, budgets: Budgets) throws {
+        self.budgets = budgets
+        let text = try String(contentsOf: URL(filePath: results), encoding: .utf8)
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: "\t")
+            guard fields.count == 3, let contender = Contender(rawValue: String(fields[0])), let value = Double(fields[2])
+            else { throw ReportError.notAResult(String(line)) }
+            let row = String(fields[1])
+            figures[row, default: [:]][contender] = max(figures[row]?[contender] ?? 0, value)
+        }
+    }
+
+    /// Prints the table. Returns how many rows miss their budget.
+    func show() -> Int {
+        var missed = 0
+        show(["row", "unit", "plain", "bindfs", "quire", "of plain", "of bindfs"], "budget")
+        for row in Row.allCases {
+            let values = figures[row.rawValue] ?? [:]
+            let ofPlain = ratio(values, to: .plain)
+            let ofBindfs = ratio(values, to: .bindfs)
+            var remarks: [String] = []
+            for (name, ratio, least) in [
+                ("plain", ofPlain, budgets.plain[row.rawValue]), ("bindfs", ofBindfs, budgets.bindfs[row.rawValue]),
+            ] {
+                guard let least else { continue }
+                let isKept = ratio.map { $0 >= least } ?? false
+                if !isKept { missed += 1 }
+                remarks.append("\(isKept ? "" : "MISSED ")\(least) of \(name)")
+            }
+            let columns = [row.rawValue, row.unit] + Contender.allCases.map { number(values[$0], digits: 0) }
+            show(columns + [number(ofPlain, digits: 2), number(ofBindfs, digits: 2)], remarks.joined(separator: ", "))
+        }
+        for row in MemoryRow.allCases {
+            let values = figures[row.rawValue] ?? [:]
+            var remark = ""
+            if let most = budgets.mebibytes[row.rawValue] {
+                let isKept = values[.quire].map { $0 <= most } ?? false
+                if !isKept { missed += 1 }
+                remark = "\(isKept ? "" : "MISSED ")at most \(most)"
+            }
+            let columns = [row.rawValue, "MiB"] + Contender.allCases.map { number(values[$0], digits: 1) }
+            show(columns + ["", ""], remark)
+        }
+        return missed
+    }
+
+    private func ratio(_ values: [Contender: Double], to other: Contender) -> Double? {
+        guard let own = values[.quire], let compared = values[other], compared > 0 else { return nil }
+        return own / compared
+    }
+
+    private func show(_ columns: [String], _ last: String) {
+        let widths = [14, 10, 10, 10, 10, 9, 10]
+        var line = ""
+        for (index, (text, width)) in zip(columns, widths).enumerated() {
+            let space = String(repeating: " ", count: max(1, width - text.count))
+            line += index < 2 ? text + space : space + text
+        }
+        print(last.isEmpty ? line : line + "   " + last)
+    }
+
+    private func number(_ value: Double?, digits: Int) -> String {
+        guard let value else { return "-" }
+        if digits == 0 { return "\(Int(value.rounded()))" }
+        let scale = digits == 1 ? 10 : 100
+        let scaled = Int((value * Double(scale)).rounded())
+        let rest = String(scaled % scale)
+        return "\(scaled / scale)." + String(repeating: "0", count: digits - rest.count) + rest
+    }
+}
+
+enum ReportError: Error {
+    case notAResult(String)
+}

@@ -1,0 +1,47 @@
+/// One row of the table: a piece of work, measured in how much of it is done in a second.
+enum Row: String, CaseIterable {
+    /// Make a file, write 4 KiB, close it.
+    case create = "create4k"
+    /// The first stat of each file after that.
+    case firstStat = "stat-first"
+    case hotStat = "stat-hot"
+    case openRead = "open-read4k"
+    /// Open with O_TRUNC, write 4 KiB, close.
+    case overwrite = "overwrite4k"
+    /// Write 4 KiB to a new file and rename it over the old one.
+    case saveByRename = "save-rename4k"
+    case readFolder = "readdir"
+    /// readdir, and a stat of each entry, after one such pass that is not counted.
+    case longListing = "ls-l"
+    case rename
+    case unlink
+    case sequentialWrite = "seqwrite"
+    case sequentialRead = "seqread"
+    case randomRead = "randread4k"
+    case randomWrite = "randwrite4k"
+    /// One byte of each page of a shared mapping, from the first to the last.
+    case mappedRead = "mmapread"
+
+    var unit: String {
+        switch self {
+        case .readFolder, .longListing: "entries/s"
+        case .sequentialWrite, .sequentialRead, .mappedRead: "MiB/s"
+        default: "ops/s"
+        }
+    }
+}
+
+/// The daemon's resident memory, in MiB: less is better.
+enum MemoryRow: String, CaseIterable {
+    /// Once the mount answers and the first gather of a small store is done.
+    case start = "memory-start"
+    /// After every one of 100,000 files was looked at.
+    case walked = "memory-walked"
+}
+
+/// Whom a figure belongs to.
+enum Contender: String, CaseIterable {
+    case plain
+    case bindfs
+    case quire
+}

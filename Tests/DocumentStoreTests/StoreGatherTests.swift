@@ -1,0 +1,180 @@
+import CLinux
+import DocumentStore
+import Foundation
+import Glibc
+import StorePrimitives
+import SystemPackage
+import Testing
+
+struct StoreGatherTests {
+    private static func gather(
+        _ folder: TestFolder, from start: StorePath = .root
+    ) throws -> ([FileFacts], StoreGather.Counts) {
+        let gather = StoreGather(root: folder.root, startingAt: start)
+        var all: [FileFacts] = []
+        let finished = try gather.run(lowPriority: false) { batch in
+            all.append(contentsOf: batch)
+            return true
+        }
+        #expect(finished)
+        return (all, gather.counts)
+    }
+
+    @Test(arguments: TestFolder.bases)
+    func everyRegularFileIsHandedOverOnce(_ base: String) throws {
+        let folder = try TestFolder(on: base)
+        try folder.shell("mkdir -p a/b c; touch one a/two a/b/three; ln -s one link; mkfifo pipe; ln -s a folder-link")
+        let (facts, counts) = try Self.gather(folder)
+        #expect(facts.map(\.path.description).sorted() == ["a/b/three", "a/two", "one"])
+        #expect(counts == StoreGather.Counts(folders: 4, documents: 3, skipped: 0))
+    }
+
+    @Test(arguments: TestFolder.bases)
+    func factsAreThoseOfTheFile(_ base: String) throws {
+        let folder = try TestFolder(on: base)
+        try folder.write("twelve bytes", to: "file")
+        try folder.shell("touch -d '2001-02-03 04:05:06.123456789 UTC' file")
+        let supported = try XattrSupport.probe(folder.root)
+        if supported {
+            let tags = Array("urgent, work".utf8)
+            #expect(cl_setxattr("\(folder.path)/file", "user.xdg.tags", tags, tags.count, 0) == 0)
+        }
+        let facts = try #require(try FileFacts.read(in: folder.root, name: EntryName("file"), path: StorePath("file")!))
+        #expect(facts.path == StorePath("file"))
+        #expect(facts.identity == (try folder.identity(of: "file")))
+        #expect(facts.size == 12)
+        #expect(facts.modified == 981_173_106_123_456_789)
+        #expect(facts.tagsValue == (supported ? Array("urgent, work".utf8) : nil))
+        #expect(try Self.gather(folder).0 == [facts])
+        if cl_has_capability(Int32(CL_CAP_DAC_READ_SEARCH)) != 0 {
+            let root = try Descriptor(opening: folder.path, flags: O_RDONLY | O_DIRECTORY)
+            let reopened = cl_open_by_handle(root.number, facts.handle, facts.handle.count, CL_O_PATH)
+            let file = Descriptor(owning: try check(reopened))
+            var status = cl_status()
+            #expect(cl_statx_fd(file.number, &status) == 0)
+            #expect(FileIdentity(status) == facts.identity)
+        }
+    }
+
+    @Test func tagsLongerThanUsualAreReadWhole() throws {
+        let folder = try TestFolder()
+        try folder.write("", to: "file")
+        let tags = [UInt8](repeating: UInt8(ascii: "t"), count: 3_000)
+        #expect(cl_setxattr("\(folder.path)/file", "user.xdg.tags", tags, tags.count, 0) == 0)
+        #expect(try Self.gather(folder).0.first?.tagsValue == tags)
+    }
+
+    @Test func onlyRegularFilesHaveFacts() throws {
+        let folder = try TestFolder()
+        try folder.shell("mkdir folder; ln -s x link")
+        #expect(try FileFacts.read(in: folder.root, name: EntryName("folder"), path: .root) == nil)
+        #expect(try FileFacts.read(in: folder.root, name: EntryName("link"), path: .root) == nil)
+        #expect(throws: Errno.noSuchFileOrDirectory) {
+            try FileFacts.read(in: folder.root, name: EntryName("missing"), path: .root)
+        }
+    }
+
+    @Test func aFolderOfTheStoreCanBeGatheredAlone() throws {
+        let folder = try TestFolder()
+        try folder.shell("mkdir -p a/b c; touch a/one a/b/two c/three")
+        let (facts, _) = try Self.gather(folder, from: try #require(StorePath("a")))
+        #expect(facts.map(\.path.description).sorted() == ["a/b/two", "a/one"])
+        #expect(throws: Errno.noSuchFileOrDirectory) { try Self.gather(folder, from: StorePath("missing")!) }
+    }
+
+    @Test func batchesHoldAsManyAsAskedAndMayStopTheGather() throws {
+        let folder = try TestFolder()
+        try folder.shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do touch file-$i; done")
+        var sizes: [Int] = []
+        let whole = StoreGather(root: folder.root, batchSize: 5)
+        let finished = try whole.run(lowPriority: false) { batch in
+            sizes.append(batch.count)
+            return true
+        }
+        #expect(finished)
+        #expect(sizes == [5, 5, 2])
+        sizes = []
+        let stopped = StoreGather(root: folder.root, batchSize: 5)
+        let finishedToo = try stopped.run(lowPriority: false) { batch in
+            sizes.append(batch.count)
+            return false
+        }
+        #expect(!finishedToo)
+        #expect(sizes == [5])
+        #expect(stopped.counts.documents == 5)
+    }
+
+    @Test(arguments: TestFolder.bases)
+    func aTreeOfAThousandLevelsIsGatheredWithFewDescriptors(_ base: String) throws {
+        let folder = try TestFolder(on: base)
+        // Every level has a side branch, which is visited on the way back up, when the level is long closed.
+        var level = folder.root
+        let levels = 1_000
+        for _ in 0..<levels {
+            for name in ["deeper", "side"] { #expect(cl_mkdirat(level.number, name, 0o755) == 0) }
+            _ = try Descriptor(opening: "side/file", in: level, flags: O_WRONLY | O_CREAT, mode: 0o644)
+            level = try Descriptor(opening: "deeper", in: level, flags: CL_O_PATH)
+        }
+        let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        var most = 0
+        let gather = StoreGather(root: folder.root, batchSize: 10)
+        _ = try gather.run(lowPriority: false) { _ in
+            most = max(most, (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0)
+            return true
+        }
+        #expect(gather.counts == StoreGather.Counts(folders: 2 * levels + 1, documents: levels, skipped: 0))
+        // Other tests run beside this one.
+        #expect(most - before < 200)
+    }
+
+    @Test func filesThatComeAndGoWhileWalkingDoNotDisturb() throws {
+        let folder = try TestFolder()
+        try folder.shell("for a in 1 2 3 4 5 6 7 8 9; do mkdir $a; touch $a/stays; done")
+        let stop = folder.path + "/stop"
+        let busy = Thread {
+            _ = try? folder.shell(
+                """
+                while [ ! -e '\(stop)' ]; do
+                    for a in 1 2 3 4 5 6 7 8 9; do mkdir -p $a/t; touch $a/t/x $a/y; rm -r $a/t $a/y; done
+                done
+                """)
+        }
+        busy.start()
+        for _ in 0..<100 {
+            let (facts, _) = try Self.gather(folder)
+            #expect(facts.count { $0.path.lastName == EntryName("stays") } == 9)
+        }
+        try folder.write("", to: "stop")
+        while busy.isExecuting { usleep(1_000) }
+    }
+
+    @Test func anUnreadableFolderIsSkippedAndCounted() throws {
+        let folder = try TestFolder()
+        try folder.shell("mkdir open closed; touch open/file closed/file; chmod 000 closed; chmod 755 .")
+        guard getuid() == 0 else {
+            let (facts, counts) = try Self.gather(folder)
+            #expect(facts.map(\.path.description) == ["open/file"])
+            #expect(counts.skipped == 1)
+            return
+        }
+        // Root may read everything: another user's rights for this thread.
+        let result = try OtherUser.run { try Self.gather(folder) }
+        #expect(result.0.map(\.path.description) == ["open/file"])
+        #expect(result.1 == StoreGather.Counts(folders: 2, documents: 1, skipped: 1))
+    }
+
+    @Test func namesThatAreNotTextAreGathered() throws {
+        let folder = try TestFolder()
+        try folder.shell(#"touch "$(printf '\377\nx')""#)
+        #expect(try Self.gather(folder).0.map(\.path.bytes) == [[0xFF, 0x0A, 0x78]])
+    }
+
+    @Test func probingForXattrsLeavesNothingBehind() throws {
+        let folder = try TestFolder()
+        #expect(try XattrSupport.probe(folder.root))
+        var list = [CChar](repeating: 0, count: 1_000)
+        #expect(cl_llistxattr(folder.path, &list, list.count) == 0)
+        let without = try Descriptor(opening: "/proc", flags: O_RDONLY | O_DIRECTORY)
+        #expect(try !XattrSupport.probe(without))
+    }
+}

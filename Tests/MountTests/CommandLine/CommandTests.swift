@@ -1,0 +1,99 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// The commands that ask a mount.
+    struct CommandTests {
+        @Test(arguments: Account.allCases)
+        func statusTellsWhatIsMounted(account: Account) throws {
+            try withMount(account, prepare: "mkdir d; echo 1 >a; echo 2 >d/b") { mount in
+                try mount.gathered()
+                let facts = try mount.python("""
+                    import json, os, subprocess
+                    writer = open("a", "a"); writer.write("x"); writer.flush()
+                    status = json.loads(subprocess.check_output(["quire", "status", "--json", "d/b"]))
+                    print(status["state"], status["mode"], status["readOnly"], status["passthrough"], status["system"])
+                    print(status["gather"], status["pid"] > 1, status["mountpoint"] == os.environ["M"], status["store"] == os.environ["S"])
+                    print([(w["path"] == os.environ["M"] + "/a", w["pid"] == os.getpid(), w["process"]) for w in status["openWriters"]])
+                    print(os.environ["M"] in [entry["mountpoint"] for entry in json.loads(subprocess.check_output(["quire", "status", "--json"]))])
+                    """)
+                let privileged = account == .root ? "True" : "False"
+                #expect(facts == """
+                    serving beside False \(privileged) \(privileged)
+                    {'documents': 2, 'folders': 2, 'state': 'done'} True True True
+                    [(True, True, 'python3')]
+                    True
+                    """)
+                #expect(try mount.shell("quire status") .contains(mount.path))
+                #expect(try mount.shell("quire status .").contains("beside the store"))
+            }
+        }
+
+        @Test func statusInPlaceSaysSo() throws {
+            try withMount(inPlace: true) { (mount: Mount) throws in
+                #expect(try mount.shell("quire status --json . | grep mode") == "  \"mode\" : \"inPlace\",")
+            }
+        }
+
+        @Test func passthroughThatIsOffIsGivenItsReason() throws {
+            try withMount(.root, ["passthrough=off"]) { (mount: Mount) throws in
+                #expect(try mount.shell("quire status --json . | grep -c '\"passthroughReason\"'") == "1")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func tagsAreAddedListedRenamedAndRemoved(account: Account) throws {
+            try withMount(account, prepare: "mkdir d; echo 1 >a; echo 2 >d/b; touch 'with space'") { mount in
+                try mount.shell("quire tag add urgent a d/b 'with space'; quire tag add work/late a; quire tag add urgent a")
+                #expect(try mount.shell("quire tag list a") == "urgent\nwork/late")
+                #expect(try mount.shell("quire tag list a --json | tr -d ' \\n'") == "[\"urgent\",\"work/late\"]")
+                #expect(try mount.shell("quire tag list") == "3  urgent\n1  work/late")
+                #expect(try mount.names(in: ".tags/urgent") == ["a", "b", "with space"])
+                try mount.shell("quire tag remove urgent d/b 'with space'; quire tag rename work job; quire tag rename urgent 'very urgent'")
+                #expect(try mount.shell("quire tag list a") == "very urgent\njob/late")
+                #expect(try mount.tags(of: "d/b") == "")
+                #expect(try mount.shell("cat '.tags/very urgent/a' .tags/job/late/a") == "1\n1")
+            }
+        }
+
+        @Test func commandsSayWhyTheyFail() throws {
+            try withMount(prepare: "echo 1 >a; mkdir d") { mount in
+                func fails(_ words: String, _ message: String, _ status: Int32 = 1) throws {
+                    let result = try mount.attempt("quire \(words)")
+                    #expect(result.status == status && result.errors.contains(message), "\(words): \(result)")
+                    #expect(result.errors.hasPrefix("quire: ") || status == 64)
+                }
+                try fails("tag add urgent missing", "missing: ")
+                try fails("tag add urgent d", "d: is a folder")
+                try fails("tag add a,b a", "'a,b' cannot be a tag")
+                try fails("tag rename none other --in .", "no tag none")
+                try fails("tag undo --in .", "no removal of tags to undo")
+                try fails("recents forget /etc/passwd", "/etc/passwd: is in no Quire mount")
+                try fails("unmount .tags", "is inside the mount \(mount.path)")
+                try fails("unmount missing", "missing: ")
+                try fails("status /etc", "/etc: is in no Quire mount")
+                try fails("tag add", "", 64)
+                try fails("recents --limit x", "", 64)
+                try mount.shell("quire tag add one a; quire tag add two a")
+                try fails("tag rename one two --in .", "the tag two exists")
+                #expect(try mount.tags(of: "a") == "one,two")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func theDoctorFindsNothingMissing(account: Account) throws {
+            try withMount(account) { mount in
+                let result = try mount.quire("doctor", mount.store)
+                #expect(result.status == 0, "\(result)")
+            }
+        }
+
+        @Test func aPathInTheMountLeadsToTheSocket() throws {
+            try withMount(prepare: "mkdir d; touch d/a") { mount in
+                let socket = try mount.shell("getfattr --only-values -n user.quire.socket d/a")
+                #expect(try mount.shell("test -S '\(socket)'; getfattr --only-values -n user.quire.socket .") == socket)
+                #expect(try mount.shell("getfattr -d d/a") == "")
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// A document stays itself: its tags, comment and place in the recents survive what editors and people do to it.
+    struct IdentityTests {
+        private static let document = """
+            echo one >doc; setfattr -n user.xdg.tags -v tag doc; setfattr -n user.xdg.comment -v 'a comment' doc
+            setfattr -n user.origin -v elsewhere doc
+            """
+        private static let attributes = "for n in xdg.tags xdg.comment origin; do getfattr --only-values -n user.$n doc; echo; done"
+
+        private func survives(_ account: Account, _ script: String, content: String) throws {
+            try withMount(account, prepare: Self.document) { mount in
+                try mount.gathered()
+                try mount.shell(script)
+                #expect(try mount.shell("cat doc") == content)
+                #expect(try mount.shell(Self.attributes) == "tag\na comment\nelsewhere")
+                #expect(try mount.shell("cd \"$S\"; " + Self.attributes) == "tag\na comment\nelsewhere")
+                try mount.expectNames(["doc"], in: ".tags/tag")
+                try mount.expectNames(["doc"], in: ".recents")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aSaveByRenameKeepsThem(account: Account) throws {
+            try survives(account, "echo two >.doc.new; mv .doc.new doc", content: "two")
+        }
+
+        @Test(arguments: Account.allCases)
+        func aSaveByMovingAsideKeepsThem(account: Account) throws {
+            try survives(account, "mv doc doc~; echo two >doc; rm doc~", content: "two")
+        }
+
+        @Test func aSaveByMovingAsideAndRenamingKeepsThem() throws {
+            try survives(.root, "echo two >new.tmp; mv doc doc~; mv new.tmp doc; rm doc~", content: "two")
+        }
+
+        @Test func aSaveByAnEditorWithHardLinkedBackupKeepsThem() throws {
+            try survives(.root, "ln doc doc~; echo two >new.tmp; mv new.tmp doc; rm doc~", content: "two")
+        }
+
+        @Test func sedInPlaceKeepsThem() throws { try survives(.root, "sed -i s/one/two/ doc", content: "two") }
+
+        @Test func aWriterInPlaceKeepsThem() throws { try survives(.root, "echo two >doc", content: "two") }
+
+        @Test func whatTheNewFileHasItselfIsKept() throws {
+            try withMount(prepare: Self.document) { mount in
+                try mount.gathered()
+                try mount.shell("echo two >new; setfattr -n user.xdg.comment -v newer new; mv new doc")
+                #expect(try mount.shell(Self.attributes) == "tag\nnewer\nelsewhere")
+            }
+        }
+
+        @Test func aFileThatIsNoSaveTakesNothingOver() throws {
+            try withMount(prepare: Self.document + "; echo other >other; echo third >third") { mount in
+                try mount.gathered()
+                try mount.shell("mv other doc")
+                #expect(try mount.tags(of: "doc") == "")
+                #expect(try mount.names(in: ".tags") == [])
+                try mount.shell("setfattr -n user.xdg.tags -v tag third; rm third; sleep 0.1; echo new >third")
+                #expect(try mount.tags(of: "third") == "")
+            }
+        }
+
+        @Test func swappingTwoDocumentsSwapsTheirTags() throws {
+            try withMount(prepare: Self.document + "; echo other >other") { mount in
+                try mount.gathered()
+                try mount.python("""
+                    import ctypes
+                    libc = ctypes.CDLL(None, use_errno=True)
+                    assert libc.renameat2(-100, b"doc", -100, b"other", 2) == 0, ctypes.get_errno()
+                    """)
+                #expect(try mount.shell("cat doc other") == "other\none")
+                #expect(try mount.tags(of: "other") == "tag")
+                try mount.expectNames(["other"], in: ".tags/tag")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aLostAttributeDoesNotComeBack(account: Account) throws {
+            try withMount(account, prepare: Self.document) { mount in
+                try mount.gathered()
+                try mount.shell("setfattr -x user.xdg.tags doc; echo two >new; mv new doc")
+                #expect(try mount.tags(of: "doc") == "")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func movesWhileNotMountedKeepTheTagFoldersRight(account: Account) throws {
+            try withMount(account, prepare: Self.document + "; mkdir d; cp -a doc d/second") { mount in
+                try mount.gathered()
+                try mount.unmount()
+                try mount.shell("mv doc d/first; mv d e; setfattr -n user.xdg.tags -v late e/second", in: mount.store)
+                try mount.mount()
+                try mount.gathered()
+                try mount.expectNames(["late", "tag"], in: ".tags")
+                #expect(try mount.shell("readlink .tags/*/*") == "../../e/second\n../../e/first")
+            }
+        }
+
+        @Test func aThrownAwayIndexIsBuiltAgainFromTheStore() throws {
+            try withMount(prepare: Self.document) { mount in
+                try mount.gathered()
+                try mount.unmount()
+                try mount.shell("rm -r \"$QUIRE_STATE_HOME\"/*", in: "/")
+                try mount.mount()
+                try mount.gathered()
+                try mount.expectNames(["doc"], in: ".tags/tag")
+            }
+        }
+    }
+}

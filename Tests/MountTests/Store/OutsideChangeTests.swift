@@ -1,0 +1,129 @@
+import Glibc
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Changes made in the store by others than the mount: as root by fanotify, as an ordinary user by inotify.
+    struct OutsideChangeTests {
+        /// Makes each kind of change and prints those the mount shows later than 100 ms; what it showed before is looked at
+        /// first, so that the kernel has something to forget. A name that is late once in ten times counts as late.
+        private static let program = """
+            import os, shutil, time
+            S, M = os.environ["S"], os.environ["M"]
+            late = []
+            def change(what, make, shows):
+                shows()
+                started = time.monotonic()
+                make()
+                made = time.monotonic()
+                while not shows():
+                    if time.monotonic() - started > 1:
+                        late.append(what + " never"); return
+                    time.sleep(0.001)
+                took = time.monotonic() - made
+                if took > 0.1: late.append("%s after %d ms" % (what, took * 1000))
+            def text(path):
+                try:
+                    with open(path) as file: return file.read()
+                except FileNotFoundError: return None
+            def write(path, content, mode="w"):
+                with open(path, mode) as file: file.write(content)
+            for n in range(5):
+                name, other = "/file%d" % n, "/d/moved%d" % n
+                change("creating", lambda: write(S + name, "one"), lambda: text(M + name) == "one")
+                change("listing", lambda: write(S + name + ".b", ""), lambda: name[1:] + ".b" in os.listdir(M))
+                change("writing", lambda: write(S + name, "two two"), lambda: text(M + name) == "two two")
+                change("size", lambda: write(S + name, "!", "a"), lambda: os.stat(M + name).st_size == 8)
+                change("same size", lambda: write(S + name, "TWO TWO!"), lambda: text(M + name) == "TWO TWO!")
+                change("truncating", lambda: os.truncate(S + name, 3), lambda: text(M + name) == "TWO")
+                change("mode", lambda: os.chmod(S + name, 0o600), lambda: os.stat(M + name).st_mode & 0o777 == 0o600)
+                change("times", lambda: os.utime(S + name, (5, 5)), lambda: os.stat(M + name).st_mtime == 5)
+                change("attribute", lambda: os.setxattr(S + name, "user.x", b"y"),
+                       lambda: "user.x" in os.listxattr(M + name))
+                change("linking", lambda: os.link(S + name, S + name + ".l"), lambda: os.path.exists(M + name + ".l"))
+                change("link count", lambda: os.unlink(S + name + ".l"), lambda: os.stat(M + name).st_nlink == 1)
+                change("moving", lambda: os.rename(S + name, S + other),
+                       lambda: text(M + other) == "TWO" and not os.path.exists(M + name))
+                change("replacing", lambda: (write(S + name, "new"), os.rename(S + name, S + other)),
+                       lambda: text(M + other) == "new")
+                change("removing", lambda: os.unlink(S + other), lambda: not os.path.lexists(M + other))
+                change("symlink", lambda: os.symlink("nowhere", S + other), lambda: os.path.islink(M + other))
+                change("folder", lambda: os.makedirs(S + "/f%d/g/h" % n), lambda: os.path.isdir(M + "/f%d/g/h" % n))
+                time.sleep(0.02)
+                change("in a new folder", lambda: write(S + "/f%d/g/h/x" % n, "x"), lambda: text(M + "/f%d/g/h/x" % n) == "x")
+                change("moving a folder", lambda: os.rename(S + "/f%d" % n, S + "/d/f%d" % n),
+                       lambda: text(M + "/d/f%d/g/h/x" % n) == "x" and not os.path.exists(M + "/f%d" % n))
+                change("in a moved folder", lambda: write(S + "/d/f%d/g/h/x" % n, "yy"),
+                       lambda: text(M + "/d/f%d/g/h/x" % n) == "yy")
+                change("removing a tree", lambda: shutil.rmtree(S + "/d/f%d" % n), lambda: not os.path.exists(M + "/d/f%d" % n))
+            print("\\n".join(late))
+            """
+
+        @Test(arguments: Account.allCases)
+        func changesBesideTheMountShowWithin100Milliseconds(account: Account) throws {
+            try withMount(account, prepare: "mkdir d") { mount in
+                try mount.gathered()
+                let late = try mount.python(Self.program)
+                #expect(late == "")
+            }
+        }
+
+        @Test func changesShowWithoutPassthroughToo() throws {
+            try withMount(.root, ["passthrough=off"], prepare: "mkdir d") { mount in
+                try mount.gathered()
+                let late = try mount.python(Self.program)
+                #expect(late == "")
+            }
+        }
+
+        /// Who stood in the store before it was covered still writes beneath the mount.
+        @Test(arguments: Account.allCases)
+        func changesBeneathTheMountShowWithin100Milliseconds(account: Account) throws {
+            let mount = try Mount(account, inPlace: true)
+            defer { mount.end() }
+            let options = account.options.map { "-o \($0)" }.joined(separator: " ")
+            let program = Self.program.replacing("S, M = os.environ[\"S\"], os.environ[\"M\"]", with: "S, M = \".\", os.environ[\"M\"]")
+            let late = try mount.shell("""
+                cd "$S"; mkdir d; quire mount "$S" \(options) >&2; sleep 0.5
+                python3 - <<'END'
+                \(program)
+                END
+                """, in: "/")
+            #expect(late == "")
+            try mount.noteDaemon()
+        }
+
+        @Test func aWriterBesideTheMountIsReadWhileItWrites() throws {
+            try withMount { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, time
+                    S, M = os.environ["S"], os.environ["M"]
+                    writer = open(S + "/log", "w", buffering=1)
+                    reader = open(M + "/log")
+                    missing = []
+                    for n in range(50):
+                        print("line", n, file=writer)
+                        end = time.monotonic() + 0.1
+                        while True:
+                            line = reader.readline()
+                            if line or time.monotonic() > end: break
+                            time.sleep(0.001)
+                        if line != "line %d\\n" % n: missing.append(n)
+                    print(missing)
+                    """) == "[]")
+            }
+        }
+
+        @Test func documentsTaggedBesideTheMountAreInTheirFolders() throws {
+            try withMount(prepare: "echo a >a; echo b >b") { mount in
+                try mount.gathered()
+                try mount.shell("setfattr -n user.xdg.tags -v tag a; mkdir d; echo c >d/c; setfattr -n user.xdg.tags -v tag d/c")
+                try mount.expectNames(["a", "c"], in: ".tags/tag")
+                try mount.shell("setfattr -n user.xdg.tags -v tag b; mv a z", in: mount.store)
+                try mount.expectNames(["b", "c", "z"], in: ".tags/tag")
+                try mount.shell("rm -r d; setfattr -x user.xdg.tags b", in: mount.store)
+                try mount.expectNames(["z"], in: ".tags/tag")
+            }
+        }
+    }
+}

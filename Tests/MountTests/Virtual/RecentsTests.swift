@@ -1,0 +1,119 @@
+import Glibc
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// `.recents`: the documents a person used last.
+    struct RecentsTests {
+        private static let documents = "mkdir d; for n in a b c d/inner; do echo $n >$n; done"
+
+        @Test(arguments: Account.allCases)
+        func writtenDocumentsAreListedNewestFirst(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                #expect(try mount.names(in: ".recents") == [])
+                try mount.shell("for n in b a d/inner c; do echo more >>$n; sleep 0.02; done")
+                try mount.expectNames(["c", "inner", "a", "b"], in: ".recents")
+                #expect(try mount.shell("readlink .recents/inner; cat .recents/inner") == "../d/inner\nd/inner\nmore")
+                try mount.shell("echo again >>b")
+                try mount.expectNames(["b", "c", "inner", "a"], in: ".recents")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func documentsReadByAPersonAreListed(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("cat a; sleep 0.1; cat d/inner")
+                try mount.expectNames(["inner", "a"], in: ".recents")
+            }
+        }
+
+        @Test func aLinksTimeIsWhenTheDocumentWasUsed() throws {
+            try withMount(prepare: Self.documents + "; touch -d 2001-01-01 a") { mount in
+                let before = time(nil)
+                try mount.shell("cat a")
+                try mount.expectNames(["a"], in: ".recents")
+                let used = try #require(Int(try mount.shell("stat -c %Y .recents/a")))
+                #expect((before...before + 5).contains(used))
+                #expect(try mount.shell("stat -L -c %y .recents/a").hasPrefix("2001-01-01 00:00:00"))
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func rmForgetsAndKeepsTheDocument(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>b; rm .recents/a; cat a")
+                try mount.expectNames(["b"], in: ".recents")
+                #expect(try mount.quire("recents", "forget", mount.path + "/b").status == 0)
+                #expect(try mount.names(in: ".recents") == [])
+                #expect(try mount.shell("ls") == "a\nb\nc\nd")
+            }
+        }
+
+        @Test func equalNamesAreNumberedAndGoneDocumentsLeave() throws {
+            try withMount(prepare: "mkdir x y; echo 1 >x/note; echo 2 >y/note") { mount in
+                try mount.shell("echo >>x/note; sleep 0.02; echo >>y/note")
+                try mount.expectNames(["note", "note (2)"], in: ".recents")
+                try mount.shell("rm y/note")
+                try mount.expectNames(["note"], in: ".recents")
+                #expect(try mount.shell("readlink .recents/note") == "../x/note")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func renamesInTheMountAreFollowed(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>d/inner; mv a d/moved; mv d e; mv e/inner e/other")
+                try mount.expectNames(["other", "moved"], in: ".recents")
+                #expect(try mount.shell("readlink .recents/*") == "../e/moved\n../e/other")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func renamesOutsideTheMountAreFollowed(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.gathered()
+                try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>d/inner")
+                try mount.expectNames(["inner", "a"], in: ".recents")
+                try mount.shell("mv a moved; mv d e; mv e/inner other", in: mount.store)
+                try mount.expectNames(["other", "moved"], in: ".recents")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func movesMadeWhileNotMountedAreFollowed(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.gathered()
+                try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>d/inner")
+                try mount.expectNames(["inner", "a"], in: ".recents")
+                try mount.unmount()
+                try mount.shell("mkdir new; mv a new/moved; echo edited >>new/moved; mv d e", in: mount.store)
+                try mount.mount()
+                try mount.gathered()
+                try mount.expectNames(["inner", "moved"], in: ".recents")
+                #expect(try mount.shell("readlink .recents/*") == "../e/inner\n../new/moved")
+            }
+        }
+
+        @Test func recentsOutliveAKilledDaemon() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>b")
+                try mount.expectNames(["b", "a"], in: ".recents")
+                usleep(500_000)
+                kill(try #require(mount.daemon), SIGKILL)
+                eventually { mount.daemon.map(Mount.hasEnded) ?? true }
+                try mount.mount()
+                try mount.expectNames(["b", "a"], in: ".recents")
+            }
+        }
+
+        @Test func theCommandListsTheSame() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>b")
+                try mount.expectNames(["b", "a"], in: ".recents")
+                let lines = try mount.shell("quire recents").split(separator: "\n")
+                #expect(lines.map { $0.split(separator: " ").last ?? "" } == ["\(mount.path)/b", "\(mount.path)/a"])
+                #expect(try mount.shell("quire recents --limit 1 --json | grep -c path") == "1")
+            }
+        }
+    }
+}

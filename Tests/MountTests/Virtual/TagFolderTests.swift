@@ -1,0 +1,220 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// `.tags` as folders: what file managers and shells do there.
+    struct TagFolderTests {
+        private static let documents = "mkdir notes; echo report >report.txt; echo letter >letter.txt; echo other >notes/report.txt"
+
+        @Test(arguments: Account.allCases)
+        func mkdirMakesATag(account: Account) throws {
+            try withMount(account) { mount in
+                try mount.shell("mkdir .tags/urgent .tags/'two words'")
+                #expect(try mount.names(in: ".tags") == ["two words", "urgent"])
+                #expect(try mount.shell("ls -A .tags/urgent") == "")
+                try mount.refuses("mkdir .tags/urgent", "File exists")
+                #expect(try mount.shell("ls -A", in: mount.store) == "")
+            }
+        }
+
+        @Test func aTagThatAListCannotHoldIsRefused() throws {
+            try withMount { mount in
+                try mount.refuses("mkdir .tags/a,b", "Invalid argument")
+                try mount.refuses(#"mkdir $'.tags/\xff'"#, "Invalid argument")
+                #expect(try mount.names(in: ".tags") == [])
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aSymbolicLinkTagsItsDocument(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/urgent; ln -s ../../report.txt .tags/urgent/; ln -s \"$M/letter.txt\" .tags/urgent/")
+                #expect(try mount.tags(of: "report.txt") == "urgent")
+                #expect(try mount.tags(of: "letter.txt") == "urgent")
+                #expect(try mount.names(in: ".tags/urgent") == ["letter.txt", "report.txt"])
+                #expect(try mount.shell("readlink .tags/urgent/*.txt; cat .tags/urgent/*.txt")
+                    == "../../letter.txt\n../../report.txt\nletter\nreport")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aHardLinkTagsItsDocumentAndMakesNoLink(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/urgent; ln report.txt .tags/urgent/")
+                #expect(try mount.tags(of: "report.txt") == "urgent")
+                #expect(try mount.shell("stat -c %h report.txt") == "1")
+                #expect(try mount.shell("stat -c %F .tags/urgent/report.txt") == "symbolic link")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aDocumentMovedIntoATagIsTaggedAndStays(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/urgent; mv report.txt .tags/urgent/; mv notes/report.txt .tags/urgent/")
+                #expect(try mount.shell("cat report.txt notes/report.txt; ls; ls notes")
+                    == "report\nother\nletter.txt\nnotes\nreport.txt\nreport.txt")
+                #expect(try mount.tags(of: "report.txt") == "urgent")
+                #expect(try mount.tags(of: "notes/report.txt") == "urgent")
+                #expect(try mount.shell("stat -c '%F %h' report.txt") == "regular file 1")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aLinkMovedToAnotherTagSwapsTheTags(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/a .tags/b; mv report.txt letter.txt .tags/a; mv .tags/a/report.txt .tags/b/")
+                #expect(try mount.tags(of: "report.txt") == "b")
+                #expect(try mount.tags(of: "letter.txt") == "a")
+                #expect(try mount.names(in: ".tags/a") == ["letter.txt"])
+                #expect(try mount.names(in: ".tags/b") == ["report.txt"])
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aTagFolderMovedRenamesTheTagEverywhere(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("""
+                    mkdir -p .tags/work/late; ln -s ../../report.txt ../../letter.txt .tags/work/
+                    ln -s ../../../notes/report.txt .tags/work/late/; setfattr -n user.xdg.tags -v 'home,work' letter.txt
+                    mv .tags/work .tags/job
+                    """)
+                #expect(try mount.tags(of: "report.txt") == "job")
+                #expect(try mount.tags(of: "letter.txt") == "home,job")
+                #expect(try mount.tags(of: "notes/report.txt") == "job/late")
+                #expect(try mount.names(in: ".tags") == ["home", "job"])
+                #expect(try mount.names(in: ".tags/job") == ["late", "letter.txt", "report.txt"])
+                try mount.refuses("mv -T .tags/home .tags/job", "")
+                #expect(try mount.names(in: ".tags") == ["home", "job"])
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aLinkRemovedTakesTheTagFromThatDocumentOnly(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("""
+                    mkdir .tags/urgent .tags/kept; ln report.txt letter.txt .tags/urgent/; ln report.txt .tags/kept/
+                    rm .tags/urgent/report.txt
+                    """)
+                #expect(try mount.tags(of: "report.txt") == "kept")
+                #expect(try mount.tags(of: "letter.txt") == "urgent")
+                #expect(try mount.shell("cat report.txt") == "report")
+                #expect(try mount.names(in: ".tags/urgent") == ["letter.txt"])
+            }
+        }
+
+        @Test func removingANonEmptyTagFails() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/urgent; ln report.txt .tags/urgent/")
+                try mount.refuses("rmdir .tags/urgent", "Directory not empty")
+                #expect(try mount.tags(of: "report.txt") == "urgent")
+                try mount.shell("rm .tags/urgent/report.txt; rmdir .tags/urgent")
+                #expect(try mount.names(in: ".tags") == [])
+                try mount.refuses("rmdir .tags/urgent", "No such file or directory")
+            }
+        }
+
+        @Test func aSlashInATagNests() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("setfattr -n user.xdg.tags -v work/late/very report.txt")
+                #expect(try mount.names(in: ".tags") == ["work"])
+                #expect(try mount.names(in: ".tags/work") == ["late"])
+                #expect(try mount.shell("cat .tags/work/late/very/report.txt") == "report")
+                #expect(try mount.shell("readlink .tags/work/late/very/report.txt") == "../../../../report.txt")
+                try mount.shell("mkdir .tags/work/early; ln -s ../../../letter.txt .tags/work/early/")
+                #expect(try mount.tags(of: "letter.txt") == "work/early")
+            }
+        }
+
+        @Test func aPlusJoinsTags() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/a .tags/b; ln report.txt letter.txt .tags/a/; ln letter.txt notes/report.txt .tags/b/")
+                #expect(try mount.names(in: ".tags/a+b") == ["letter.txt"])
+                #expect(try mount.shell("cat .tags/b+a/letter.txt") == "letter")
+                #expect(try mount.names(in: ".tags") == ["a", "b"])
+                try mount.refuses("ls .tags/a+missing", "No such file or directory")
+                try mount.shell("ln report.txt .tags/a+b/")
+                #expect(try mount.tags(of: "report.txt") == "a,b")
+                try mount.shell("rm .tags/a+b/letter.txt")
+                #expect(try mount.tags(of: "letter.txt") == "")
+            }
+        }
+
+        @Test func equalNamesAreNumbered() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/urgent; ln report.txt .tags/urgent/; mv notes/report.txt .tags/urgent/")
+                #expect(try mount.names(in: ".tags/urgent") == ["report.txt", "report (2).txt"])
+                #expect(try mount.shell("cat .tags/urgent/*.txt | sort") == "other\nreport")
+                try mount.shell("rm '.tags/urgent/report (2).txt'")
+                #expect(try mount.names(in: ".tags/urgent").count == 1)
+                #expect(try mount.shell("cat report.txt notes/report.txt") == "report\nother")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func removingEverythingInTagsDeletesNoDocumentAndIsUndone(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("""
+                    mkdir -p .tags/a/inner .tags/b .tags/empty; ln report.txt letter.txt .tags/a/; ln letter.txt .tags/b/
+                    ln notes/report.txt .tags/a/inner/
+                    """)
+                _ = try mount.attempt("rm -rf .tags")
+                #expect(try mount.names(in: ".tags") == [])
+                #expect(try mount.shell("cat report.txt letter.txt notes/report.txt") == "report\nletter\nother")
+                #expect(try mount.tags(of: "letter.txt") == "")
+                #expect(try mount.quire("tag", "undo", "--in", mount.path).output == "3 documents have their tags again.\n")
+                #expect(try mount.tags(of: "report.txt") == "a")
+                #expect(try mount.shell("getfattr --only-values -n user.xdg.tags letter.txt | tr , '\\n' | sort | tr '\\n' ,")
+                    == "a,b,")
+                #expect(try mount.tags(of: "notes/report.txt") == "a/inner")
+                #expect(try mount.names(in: ".tags") == ["a", "b", "empty"])
+                let again = try mount.quire("tag", "undo", "--in", mount.path)
+                #expect(again.status == 1)
+                #expect(again.errors.contains("no removal of tags to undo"))
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aLinkMovedToTheTrashUntagsAndComesBack(account: Account) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("""
+                    mkdir .tags/urgent; ln report.txt .tags/urgent/; mkdir -p .Trash-$UID/files
+                    mv .tags/urgent/report.txt .Trash-$UID/files/
+                    """)
+                #expect(try mount.tags(of: "report.txt") == "")
+                #expect(try mount.shell("cat report.txt .Trash-$UID/files/report.txt") == "report\nreport")
+                try mount.shell("mv .Trash-$UID/files/report.txt .tags/urgent/")
+                #expect(try mount.tags(of: "report.txt") == "urgent")
+                #expect(try mount.shell("ls -A .Trash-$UID/files") == "")
+            }
+        }
+
+        @Test func tagsWrittenAsAttributesAreFoldersAtOnce() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("setfattr -n user.xdg.tags -v ' red , blue,red,, ' report.txt")
+                #expect(try mount.names(in: ".tags") == ["blue", "red"])
+                #expect(try mount.names(in: ".tags/blue") == ["report.txt"])
+                try mount.shell("setfattr -x user.xdg.tags report.txt")
+                #expect(try mount.names(in: ".tags/blue") == [])
+            }
+        }
+
+        @Test func tagsInTheStoreBeforeItIsMountedAreThere() throws {
+            try withMount(prepare: Self.documents + "; setfattr -n user.xdg.tags -v old notes/report.txt") { mount in
+                try mount.gathered()
+                #expect(try mount.names(in: ".tags/old") == ["report.txt"])
+            }
+        }
+
+        @Test func aLinkFollowsItsDocument() throws {
+            try withMount(prepare: Self.documents) { mount in
+                try mount.shell("mkdir .tags/urgent; ln report.txt .tags/urgent/; mv report.txt notes/final.txt")
+                #expect(try mount.names(in: ".tags/urgent") == ["final.txt"])
+                #expect(try mount.shell("cat .tags/urgent/final.txt") == "report")
+                try mount.shell("mv notes papers")
+                #expect(try mount.shell("readlink .tags/urgent/final.txt") == "../../papers/final.txt")
+                try mount.shell("rm papers/final.txt")
+                #expect(try mount.names(in: ".tags/urgent") == [])
+            }
+        }
+    }
+}

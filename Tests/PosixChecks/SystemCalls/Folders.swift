@@ -1,0 +1,63 @@
+/// One entry as getdents64(2) gives it.
+package struct Entry: Equatable {
+    package let inode: UInt64
+    /// Where the entry after this one starts, for lseek.
+    package let next: Int
+    package let type: Int32
+    package let name: [UInt8]
+
+    package var text: String { String(decoding: name, as: UTF8.self) }
+}
+
+/// The next entries of an open folder, as many as one call with `room` bytes gives; none at the end.
+package func getdents(_ fd: Int32, room: Int = 32768) throws(Errno) -> [Entry] {
+    let buffer = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 8)
+    defer { buffer.deallocate() }
+    let length = try call(SYS_getdents64, fd, buffer, room)
+    var entries: [Entry] = []
+    var position = 0
+    while position < length {
+        // struct linux_dirent64: ino 8, off 8, reclen 2, type 1, name to a NUL.
+        let record = buffer + position
+        let size = Int(record.load(fromByteOffset: 16, as: UInt16.self))
+        let name = UnsafeRawBufferPointer(start: record + 19, count: size - 19)
+        entries.append(
+            Entry(
+                inode: record.load(as: UInt64.self), next: record.load(fromByteOffset: 8, as: Int.self),
+                type: Int32(record.load(fromByteOffset: 18, as: UInt8.self)), name: [UInt8](name.prefix { $0 != 0 })))
+        position += size
+    }
+    return entries
+}
+
+/// All entries from the open folder's position on, `.` and `..` included.
+package func allEntries(_ fd: Int32, room: Int = 32768) throws(Errno) -> [Entry] {
+    var entries: [Entry] = []
+    while true {
+        let more = try getdents(fd, room: room)
+        if more.isEmpty { return entries }
+        entries += more
+    }
+}
+
+/// The entries of the folder at `path` but `.` and `..`.
+package func entries(of path: UnsafePointer<CChar>) throws(Errno) -> [Entry] {
+    let fd = try open(path, O_RDONLY | O_DIRECTORY)
+    defer { try? close(fd) }
+    return try allEntries(fd).filter { $0.text != "." && $0.text != ".." }
+}
+
+/// Removes `path` and everything in it. Whatever cannot be removed is left.
+package func removeTree(_ path: [UInt8]) {
+    let terminated = path.map { CChar(bitPattern: $0) } + [0]
+    guard let status = try? lstat(terminated) else { return }
+    guard status.type == S_IFDIR else {
+        try? unlink(terminated)
+        return
+    }
+    if (try? access(terminated, R_OK | W_OK | X_OK)) == nil { try? chmod(terminated, 0o700) }
+    for entry in (try? entries(of: terminated)) ?? [] {
+        removeTree(path + [UInt8(ascii: "/")] + entry.name)
+    }
+    try? rmdir(terminated)
+}

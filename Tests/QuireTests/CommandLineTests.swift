@@ -1,0 +1,180 @@
+import FoundationEssentials
+import Glibc
+import SystemPackage
+import Testing
+import quire
+
+/// What the command says without any mount.
+struct CommandLineTests {
+    @Test(arguments: [
+        [], ["mount"], ["unmount"], ["status"], ["tag"], ["tag", "add"], ["tag", "remove"], ["tag", "list"],
+        ["tag", "rename"], ["tag", "undo"], ["recents"], ["recents", "forget"], ["doctor"],
+    ])
+    func helpStatesExamplesAndExitCodes(command: [String]) throws {
+        let result = try QuireProcess.run(["help"] + command)
+        #expect(result.status == 0)
+        #expect(result.output.contains("Exit codes: 0 "))
+        #expect(command.isEmpty || result.output.contains("Example"))
+        #expect(!result.output.contains("ready-fd"))
+    }
+
+    @Test func aWrongCommandLineExitsWith64() throws {
+        #expect(try QuireProcess.run("unmount").status == 64)
+        #expect(try QuireProcess.run("recents", "--limit", "0").status == 64)
+        #expect(try QuireProcess.run("mount", "/a", "/b", "/c").status == 64)
+    }
+
+    @Test func anUnknownMountOptionIsNamed() throws {
+        try withFolder { folder in
+            let result = try QuireProcess.run("mount", folder, "-o", "ro,alow_other")
+            #expect(result.status == 1)
+            #expect(result.errors == "quire: unknown mount option 'alow_other'; did you mean 'allow_other'?\n")
+        }
+    }
+
+    @Test func storesThatCannotBeAreRefused() throws {
+        try withFolder { folder in
+            mkdir(folder + "/mnt", 0o700)
+            write("text", to: folder + "/file")
+            let missing = try QuireProcess.run("mount", folder + "/missing", folder + "/mnt")
+            #expect(missing.status == 1)
+            #expect(
+                missing.errors == "quire: \(folder)/missing: there is no such folder to be the store; make it with mkdir\n")
+            let file = try QuireProcess.run("mount", folder + "/file", folder + "/mnt")
+            #expect(file.status == 1)
+            #expect(file.errors == "quire: \(folder)/file: is not a folder, so it cannot be the store\n")
+        }
+    }
+
+    @Test func mountPointsThatCannotBeAreRefused() throws {
+        try withFolder { folder in
+            mkdir(folder + "/store", 0o700)
+            mkdir(folder + "/store/deep", 0o700)
+            for (store, mountPoint, reason) in [
+                ("/store", "/missing", "there is no such folder to be the mount point"),
+                ("/store", "/store/deep", "the mount point lies inside the store"),
+                ("/store", "/store/../store/deep/", "the mount point lies inside the store"),
+                ("/store/deep", "/store", "the store lies inside the mount point"),
+                ("/store/deep", "", "the store lies inside the mount point"),
+            ] {
+                let result = try QuireProcess.run("mount", folder + store, folder + mountPoint)
+                #expect(result.status == 1)
+                #expect(result.errors.contains(reason))
+            }
+            mkdir(folder + "/full", 0o700)
+            write("text", to: folder + "/full/file")
+            // As mount(8) calls it: without a command name.
+            let full = try QuireProcess.run(folder + "/store", folder + "/full", "-o", "rw,noauto,x-a=b")
+            #expect(full.status == 1)
+            #expect(full.errors.contains("the mount point is not empty"))
+            #expect(full.errors.contains("-o nonempty"))
+        }
+    }
+
+    @Test func aStateFolderInsideTheStoreIsRefused() throws {
+        try withFolder { folder in
+            let result = try QuireProcess.run("mount", folder, environment: ["QUIRE_STATE_HOME=\(folder)/state/quire"])
+            #expect(result.status == 1)
+            #expect(result.errors.contains("lies in this store"))
+            #expect(access(folder + "/state", F_OK) != 0)
+        }
+    }
+
+    @Test func unmountingWhatIsNoMountFails() throws {
+        try withFolder { folder in
+            let plain = try QuireProcess.run("unmount", folder)
+            #expect(plain.status == 1)
+            #expect(plain.errors.contains("\(folder): nothing is mounted here"))
+            let other = try QuireProcess.run("unmount", "/proc")
+            #expect(other.status == 1)
+            #expect(other.errors.contains("is a mount of type proc, not Quire's; use umount"))
+        }
+    }
+
+    @Test func aPathInNoMountHasNoStatus() throws {
+        try withFolder { folder in
+            let result = try QuireProcess.run("status", folder)
+            #expect(result.status == 1)
+            #expect(result.errors.contains("\(folder): is in no Quire mount"))
+        }
+    }
+
+    @Test func tagsAreKeptWithAFileOutsideOfMounts() throws {
+        try withFolder { folder in
+            let file = folder + "/letter"
+            write("text", to: file)
+            let added = try QuireProcess.run("tag", "add", "urgent", file)
+            #expect(added.status == 0)
+            #expect(added.errors == "quire: \(file): is in no Quire mount; the tag is kept with the file only\n")
+            #expect(try QuireProcess.run("tag", "add", "home", file).status == 0)
+            #expect(try QuireProcess.run("tag", "list", file).output == "urgent\nhome\n")
+            #expect(try QuireProcess.run("tag", "remove", "urgent", file, folder + "/missing").status == 1)
+            #expect(try QuireProcess.run("tag", "list", file).output == "home\n")
+            #expect(try QuireProcess.run("tag", "remove", "home", file).status == 0)
+            #expect(try QuireProcess.run("tag", "list", file, "--json").output == "[\n\n]\n")
+            let bad = try QuireProcess.run("tag", "add", "a,b", file)
+            #expect(bad.status == 1)
+            #expect(bad.errors.contains("'a,b' cannot be a tag"))
+        }
+    }
+
+    @Test func theDoctorsFindingsAreJSON() throws {
+        struct Check: Decodable {
+            let name, result, finding: String
+            let remedy: String?
+        }
+        let result = try QuireProcess.run("doctor", "/tmp", "--json")
+        let checks = try JSONDecoder().decode([Check].self, from: Data(result.output.utf8))
+        #expect(checks.map(\.name).contains("/dev/fuse"))
+        #expect(checks.allSatisfy { $0.result == "ok" || $0.remedy != nil })
+        #expect((result.status == 1) == checks.contains { $0.result == "missing" })
+    }
+}
+
+struct StoreLockTests {
+    @Test func aSecondDaemonIsToldOfTheFirst() throws {
+        try withFolder { folder in
+            let first = try StoreLock(stateFolder: folder, mountPoint: Array("/docs".utf8))
+            do throws(CommandFailure) {
+                _ = try StoreLock(stateFolder: folder, mountPoint: Array("/other".utf8))
+                Issue.record("the lock was given twice")
+            } catch {
+                #expect(error.message.hasPrefix("this store is already mounted at /docs by process \(getpid());"))
+            }
+            withExtendedLifetime(first) {}
+        }
+    }
+
+    @Test func theLockEndsWithItsHolder() throws {
+        try withFolder { folder in
+            do { _ = try StoreLock(stateFolder: folder, mountPoint: [0x2f]) }
+            _ = try StoreLock(stateFolder: folder, mountPoint: [0x2f])
+        }
+    }
+}
+
+struct CanonicalPathTests {
+    @Test func linksDotsAndSlashesAreResolved() throws {
+        try withFolder { folder in
+            mkdir(folder + "/a", 0o700)
+            symlink("a", folder + "/link")
+            let expected = Array("\(folder)/a".utf8)
+            for text in ["/a", "/a/", "/link", "/link//", "/./a/../link/."] {
+                let path = Array((folder + text).utf8)
+                let (resolved, mountPoint) = (try CanonicalPath.resolve(path), try CanonicalPath.mountPoint(path))
+                #expect(resolved == expected && mountPoint == expected)
+            }
+            #expect(throws: Errno.noSuchFileOrDirectory) { try CanonicalPath.mountPoint(Array("\(folder)/b".utf8)) }
+            let future = try CanonicalPath.future(Array("\(folder)/link/b/c".utf8))
+            #expect(future == Array("\(folder)/a/b/c".utf8))
+        }
+    }
+
+    @Test func oneFolderIsWithinAnotherByWholeNames() {
+        func within(_ path: String, _ folder: String) -> Bool {
+            CanonicalPath.isWithin(Array(path.utf8), Array(folder.utf8))
+        }
+        #expect(within("/a", "/a") && within("/a/b", "/a") && within("/a", "/"))
+        #expect(!within("/ab", "/a") && !within("/a", "/a/b"))
+    }
+}

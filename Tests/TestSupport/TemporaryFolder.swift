@@ -1,0 +1,84 @@
+public import SystemPackage
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A fresh folder, mode 755, removed with everything in it when the last reference goes. Nothing under a mount point inside
+/// it is removed: a test that mounts there unmounts first.
+public final class TemporaryFolder: Sendable {
+    /// Absolute, without a slash at the end.
+    public let path: String
+
+    /// Makes the folder inside `parent`, by default the one for temporary files. Throws mkdtemp's errno.
+    public init(in parent: String? = nil) throws(Errno) {
+        let parent = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/quire-test.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw Errno(rawValue: errno) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        chmod(path, 0o755)
+    }
+
+    /// The path of an entry.
+    public func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Makes a file with this content, and the folders that lead to it. Traps if that fails: a test cannot go on without.
+    @discardableResult
+    public func makeFile(_ name: String, _ content: String = "") -> String {
+        let names = name.split(separator: "/")
+        for count in 1..<max(names.count, 1) { mkdir(path(names.prefix(count).joined(separator: "/")), 0o755) }
+        let fd = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        precondition(fd >= 0, "\(path(name)): \(Errno(rawValue: errno))")
+        var rest = Array(content.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(fd, $0.baseAddress, $0.count) }
+            precondition(count > 0, "\(path(name)): \(Errno(rawValue: errno))")
+            rest = rest.dropFirst(count)
+        }
+        close(fd)
+        return path(name)
+    }
+
+    deinit { removeTree(path) }
+}
+
+/// The content of a file as text. Throws open's or read's errno.
+public func readFile(_ path: String) throws(Errno) -> String {
+    let fd = open(path, O_RDONLY | O_CLOEXEC)
+    guard fd >= 0 else { throw Errno(rawValue: errno) }
+    defer { close(fd) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+        let count = read(fd, &buffer, buffer.count)
+        if count < 0 { throw Errno(rawValue: errno) }
+        if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+        bytes += buffer[..<count]
+    }
+}
+
+/// Removes a tree without following links or entering other file systems. What cannot be removed is left.
+public func removeTree(_ path: String) {
+    var status = stat()
+    if lstat(path, &status) == 0 { removeTree(path.utf8CString.dropLast(), device: status.st_dev) }
+}
+private func removeTree(_ path: ArraySlice<CChar>, device: dev_t) {
+    let terminated = Array(path) + [0]
+    var status = stat()
+    guard lstat(terminated, &status) == 0, status.st_dev == device else { return }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+        unlink(terminated)
+        return
+    }
+    if status.st_mode & 0o700 != 0o700 { chmod(terminated, 0o700) }
+    if let folder = opendir(terminated) {
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            // Safe: the name is NUL-terminated inside the record, which stays until the next readdir.
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { $0.prefix { $0 != 0 }.map { CChar(bitPattern: $0) } }
+            if name == [46] || name == [46, 46] { continue }
+            removeTree(path + [CChar(UInt8(ascii: "/"))] + name, device: device)
+        }
+    }
+    rmdir(terminated)
+}
