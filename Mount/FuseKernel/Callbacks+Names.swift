@@ -5,7 +5,7 @@ internal import SystemPackage
 extension FuseSession {
     static func addNameCallbacks(_ table: inout fuse_lowlevel_ops) {
         table.lookup = { request, parent, name in
-            answer(request, { (fs, caller) throws(Errno) in try fs.lookup(caller, in: NodeID(parent), name: name!) }, sendEntry)
+            answerEntry(request) { (fs, caller) throws(Errno) in try fs.lookup(caller, in: NodeID(parent), name: name!) }
         }
         table.forget = { request, node, count in
             dispatch(request) { fs, _, request in
@@ -20,30 +20,24 @@ extension FuseSession {
             }
         }
         table.mknod = { request, parent, name, mode, device in
-            answer(
-                request,
-                { (fs, caller) throws(Errno) in
-                    try fs.makeNode(caller, in: NodeID(parent), name: name!, mode: mode, device: device)
-                }, sendEntry)
+            answerEntry(request) { (fs, caller) throws(Errno) in
+                try fs.makeNode(caller, in: NodeID(parent), name: name!, mode: mode, device: device)
+            }
         }
         table.mkdir = { request, parent, name, mode in
-            answer(
-                request,
-                { (fs, caller) throws(Errno) in try fs.makeFolder(caller, in: NodeID(parent), name: name!, mode: mode) },
-                sendEntry)
+            answerEntry(request) { (fs, caller) throws(Errno) in
+                try fs.makeFolder(caller, in: NodeID(parent), name: name!, mode: mode)
+            }
         }
         table.symlink = { request, target, parent, name in
-            answer(
-                request,
-                { (fs, caller) throws(Errno) in
-                    try fs.makeSymbolicLink(caller, in: NodeID(parent), name: name!, target: target!)
-                }, sendEntry)
+            answerEntry(request) { (fs, caller) throws(Errno) in
+                try fs.makeSymbolicLink(caller, in: NodeID(parent), name: name!, target: target!)
+            }
         }
         table.link = { request, node, parent, name in
-            answer(
-                request,
-                { (fs, caller) throws(Errno) in try fs.link(caller, node: NodeID(node), in: NodeID(parent), name: name!) },
-                sendEntry)
+            answerEntry(request) { (fs, caller) throws(Errno) in
+                try fs.link(caller, node: NodeID(node), in: NodeID(parent), name: name!)
+            }
         }
         table.unlink = { request, parent, name in
             answer(request, { (fs, caller) throws(Errno) in try fs.unlink(caller, in: NodeID(parent), name: name!) }, sendDone)

@@ -33,9 +33,19 @@ func answer<Value>(
 
 func sendDone(_ request: fuse_req_t, _: Void) { fuse_reply_err(request, 0) }
 
-func sendEntry(_ request: fuse_req_t, _ entry: Entry) {
-    var parameters = fuse_entry_param(entry)
-    fuse_reply_entry(request, &parameters)
+/// Calls and answers with an entry, which counts one lookup of its node. A caller that is gone took nothing: the lookup is
+/// taken back.
+@inline(__always)
+func answerEntry(_ request: fuse_req_t?, _ call: (any FileSystemOperations, Caller) throws(Errno) -> Entry) {
+    dispatch(request) { fileSystem, caller, request in
+        do throws(Errno) {
+            let entry = try call(fileSystem, caller)
+            var parameters = fuse_entry_param(entry)
+            if fuse_reply_entry(request, &parameters) != 0, entry.node != .none { fileSystem.forget(entry.node, count: 1) }
+        } catch {
+            fuse_reply_err(request, error.rawValue)
+        }
+    }
 }
 
 func sendAttributes(_ request: fuse_req_t, _ attributes: Attributes) {

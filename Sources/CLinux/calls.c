@@ -150,3 +150,10 @@ int cl_open_beneath(int dirfd, const char *path, int flags) {
 }
 uint32_t cl_dev_major(dev_t device) { return major(device); }
 uint32_t cl_dev_minor(dev_t device) { return minor(device); }
+#include <time.h>
+int cl_write_lock_within(pthread_rwlock_t *lock, int seconds) {
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += seconds;
+    return -pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &deadline);
+}

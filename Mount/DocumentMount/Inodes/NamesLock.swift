@@ -1,4 +1,6 @@
+import CLinux
 import Glibc
+import SystemPackage
 
 /// The order between operations that change names (shared: the kernel already keeps two of one folder apart) and one that
 /// could not find a node under its names and needs them to stand still (exclusive). Rank 1, taken first.
@@ -19,8 +21,10 @@ final class NamesLock: @unchecked Sendable {
         return try body()
     }
 
-    func still<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        pthread_rwlock_wrlock(lock)
+    /// Throws .staleNFSFileHandle after a second: a change of names that takes so long hangs in a file system mounted inside
+    /// the store, and must not take the serving threads with it one by one.
+    func still<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+        guard cl_write_lock_within(lock, 1) == 0 else { throw .staleNFSFileHandle }
         defer { pthread_rwlock_unlock(lock) }
         return try body()
     }

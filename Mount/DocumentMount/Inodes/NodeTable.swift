@@ -60,6 +60,8 @@ final class NodeTable: Sendable {
             return true
         }
         guard isLast else { return }
+        // The journal may keep the node for a while; an unlinked file's space is free now.
+        node.state.withLock { $0.pinned = nil }
         if node.hasOtherNames { linked.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(node)) } }
         Unmanaged.passUnretained(node).release()
     }

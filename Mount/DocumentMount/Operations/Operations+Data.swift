@@ -11,12 +11,12 @@ extension MountedFileSystem {
 
     func write(_ caller: Caller, handle: HandleID, at offset: off_t, _ data: borrowing WrittenData) throws(Errno) -> Int {
         let handle = FileHandle.of(handle)
-        guard handle.hadSetIDBits else { return try data.write(to: handle.descriptor.number, at: Int64(offset)) }
-        var written = 0
-        try privileges.writing(as: caller) { () throws(Errno) in
-            written = try data.write(to: handle.descriptor.number, at: Int64(offset))
+        let write = { (data: borrowing WrittenData) throws(Errno) in
+            try data.write(to: handle.descriptor.number, at: Int64(offset))
         }
-        return written
+        return handle.hadSetIDBits
+            ? try privileges.writingSetID(as: caller) { () throws(Errno) in try write(data) }
+            : try privileges.using(as: caller) { () throws(Errno) in try write(data) }
     }
 
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno) {
@@ -28,7 +28,9 @@ extension MountedFileSystem {
     }
 
     func allocate(_ caller: Caller, handle: HandleID, mode: Int32, offset: off_t, length: off_t) throws(Errno) {
-        _ = try check(cl_fallocate(FileHandle.of(handle).descriptor.number, mode, offset, length))
+        try privileges.using(as: caller) { () throws(Errno) in
+            _ = try check(cl_fallocate(FileHandle.of(handle).descriptor.number, mode, offset, length))
+        }
     }
 
     func seek(_ caller: Caller, handle: HandleID, offset: off_t, whence: Int32) throws(Errno) -> off_t {
@@ -38,8 +40,9 @@ extension MountedFileSystem {
     func copyRange(
         _ caller: Caller, from: HandleID, at offset: off_t, to: HandleID, at newOffset: off_t, count: Int, flags: UInt32
     ) throws(Errno) -> Int {
-        try check(
-            cl_copy_file_range(
-                FileHandle.of(from).descriptor.number, offset, FileHandle.of(to).descriptor.number, newOffset, count, flags))
+        let (source, target) = (FileHandle.of(from).descriptor, FileHandle.of(to).descriptor)
+        return try privileges.using(as: caller) { () throws(Errno) in
+            try check(cl_copy_file_range(source.number, offset, target.number, newOffset, count, flags))
+        }
     }
 }

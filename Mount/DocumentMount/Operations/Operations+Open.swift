@@ -134,9 +134,9 @@ extension MountedFileSystem {
         let descriptor = Descriptor(owning: number)
         var status = cl_status()
         _ = try check(cl_statx_fd(number, &status))
-        let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
         // No name: the descriptor is how it is found, also when the app links it into a folder.
         let pinned = try locator.reopenedByPath(descriptor)
+        let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
         node.state.withLock { $0.pinned = pinned }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
         let (handle, openMode) = register(node, descriptor, flags: flags, caller, before: nil, isNew: true)
@@ -148,7 +148,7 @@ extension MountedFileSystem {
         _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?, isNew: Bool
     ) -> (FileHandle, OpenMode) {
         let keepsSetIDBits = flags & O_ACCMODE != O_RDONLY && (before?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0
-        let mode = keepsSetIDBits ? .direct : node.state.withLock { state in openMode(&state, descriptor) }
+        let mode = keepsSetIDBits ? .direct : node.state.withLock { state in openMode(&state, descriptor, caller) }
         var usesPassthrough = false
         if case .passthrough = mode { usesPassthrough = true }
         let handle = FileHandle(
@@ -162,12 +162,14 @@ extension MountedFileSystem {
         return (handle, mode)
     }
 
-    private func openMode(_ state: inout Node.State, _ descriptor: Descriptor) -> OpenMode {
+    private func openMode(_ state: inout Node.State, _ descriptor: Descriptor, _ caller: Caller) -> OpenMode {
         guard privileges.passthrough, !state.passthroughRefused, let session = session.current, session.passthroughGranted
         else { return .cached }
         if state.backing == nil {
             // Rank 2 held over one ioctl: opens of one inode must agree on its backing.
-            guard let id = try? session.openBacking(descriptor.number) else {
+            // The kernel writes with the identity that registers the file: the blocks kept for root are for root.
+            guard let id = try? privileges.using(as: caller, { () throws(Errno) in try session.openBacking(descriptor.number) })
+            else {
                 state.passthroughRefused = true
                 return .cached
             }

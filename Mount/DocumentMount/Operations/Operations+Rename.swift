@@ -27,10 +27,11 @@ extension MountedFileSystem {
             let isSameFile = hasTarget && FileIdentity(source) == FileIdentity(target)
             var takesOver = Tunnel.Takeover.none
             if let sourceNode, !exchanges, !isSameFile, sourceNode.isRegular {
+                let replacesDocument = hasTarget && target.st.st_mode & S_IFMT == S_IFREG
                 takesOver = tunnel.beforeRename(
-                    of: sourceNode, over: hasTarget && target.st.st_mode & S_IFMT == S_IFREG
-                        ? (newFolder, newName, target.st.st_uid) : nil,
-                    in: newParent, newName, by: caller, from: (folder, name))
+                    of: sourceNode, at: Tunnel.Place(folder: folder, name: name, status: source),
+                    over: replacesDocument ? Tunnel.Place(folder: newFolder, name: newName, status: target) : nil,
+                    in: newParent, newName, by: caller)
             }
             if flags & CL_RENAME_WHITEOUT != 0 {
                 // The whiteout left behind is made as the caller.

@@ -32,11 +32,17 @@ struct Privileges: Sendable {
         return try keepingGroupBit(mode, make)
     }
 
+    /// Uses space as the caller: the blocks that a file system keeps for root are not for others. No system call when the thread
+    /// last acted for the same caller.
+    @inline(__always)
+    func using<Result>(as caller: Caller, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+        if actsForCallers { _ = try check(cl_assume(caller.uid, caller.gid, caller.umask, 1)) }
+        return try body()
+    }
+
     /// Writes to a file with set-ID bits: they stay for root, and go by the caller's group for anyone else.
-    func writing(as caller: Caller, _ write: () throws(Errno) -> Void) throws(Errno) {
-        guard actsForCallers else { return try write() }
-        _ = try check(cl_assume(caller.uid, caller.gid, caller.umask, 1))
-        try keepingGroupBit(caller.uid == 0 ? S_ISGID : 0, write)
+    func writingSetID<Result>(as caller: Caller, _ write: () throws(Errno) -> Result) throws(Errno) -> Result {
+        try using(as: caller) { () throws(Errno) in try keepingGroupBit(caller.uid == 0 ? S_ISGID : 0, write) }
     }
 
     /// Runs with CAP_FSETID if `mode` has the set-group-ID bit: the kernel has already decided whether the caller may set it.

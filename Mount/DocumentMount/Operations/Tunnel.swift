@@ -54,25 +54,39 @@ final class Tunnel: Sendable {
             // A file open for writing is told of when it is closed.
             return isWritten ? () : journal.present(in: parent, name: name)
         }
-        if let source = aside.currentFile { Self.copyAttributes(from: source, to: .descriptor(descriptor)) }
+        if let source = aside.openedByName { Self.copyAttributes(from: source, to: descriptor) }
         journal.madeAnew(in: parent, name: name, takingOverFrom: path)
+    }
+
+    /// A name and the file that was just seen under it. Valid within the request, like its name.
+    struct Place {
+        let folder: Descriptor
+        let name: UnsafePointer<CChar>
+        let status: cl_status
+
+        /// An O_PATH descriptor of the file that was seen; nil if another was put there from outside since.
+        fileprivate var opened: Descriptor? { Tunnel.opened(name, in: folder, as: FileIdentity(status)) }
+
+        /// One system call, where nearly every document has none.
+        fileprivate var hasAttributes: Bool {
+            (try? withProcPath(of: folder, name: name) { (path) throws(Errno) in cl_llistxattr(path, nil, 0) > 0 }) ?? false
+        }
     }
 
     /// A file is about to be renamed to a name. Says what the file takes over, and hands the attributes over.
     /// Within `names.changing`.
     func beforeRename(
-        of node: Node, over target: (folder: Descriptor, name: UnsafePointer<CChar>, owner: uid_t)?, in parent: Node,
-        _ name: UnsafePointer<CChar>, by caller: Caller, from source: (folder: Descriptor, name: UnsafePointer<CChar>)
+        of node: Node, at source: Place, over target: Place?, in parent: Node, _ name: UnsafePointer<CChar>, by caller: Caller
     ) -> Takeover {
         let now = Maker(uid: caller.uid, time: Clock.now)
         guard let made = node.state.withLock({ $0.made }), Self.isOneSave(made, now) else { return .none }
         if let target {
-            guard Self.mayTake(now, from: target.owner) else { return .none }
-            Self.copyAttributes(from: .entry(target.folder, target.name), to: .entry(source.folder, source.name))
+            guard Self.mayTake(now, from: target.status.st.st_uid) else { return .none }
+            if target.hasAttributes, let old = target.opened, let new = source.opened { Self.copyAttributes(from: old, to: new) }
             return .target
         }
         guard let aside = takeAside(in: parent, name, now), let path = aside.path else { return .none }
-        if let old = aside.currentFile { Self.copyAttributes(from: old, to: .entry(source.folder, source.name)) }
+        if let old = aside.openedByName, let new = source.opened { Self.copyAttributes(from: old, to: new) }
         return .aside(path)
     }
 
@@ -111,63 +125,48 @@ final class Tunnel: Sendable {
         made.uid == now.uid && now.time - made.time <= span
     }
 
-    /// A file to read attributes from or give them to.
-    enum File {
-        case descriptor(Descriptor)
-        case entry(Descriptor, UnsafePointer<CChar>)
-        case named(Descriptor, EntryName)
-
-        /// A descriptor's path is a link of /proc to be followed; a name that turned into a link is not.
-        var isFollowed: Bool { if case .descriptor = self { true } else { false } }
-
-        func withPath<Result>(_ body: (UnsafePointer<CChar>) throws(Errno) -> Result) throws(Errno) -> Result {
-            switch self {
-            case .descriptor(let descriptor): try withProcPath(of: descriptor, body)
-            case .entry(let folder, let name): try withProcPath(of: folder, name: name, body)
-            case .named(let folder, let name):
-                try name.withCString { (name) throws(Errno) in try withProcPath(of: folder, name: name, body) }
-            }
-        }
-    }
-
     /// Copies the user.* attributes that `target` lacks. Best effort: a save never fails for an attribute.
-    private static func copyAttributes(from source: File, to target: File) {
-        try? source.withPath { (sourcePath) throws(Errno) in
-            let list = source.isFollowed ? cl_listxattr : cl_llistxattr
-            let size = list(sourcePath, nil, 0)
+    private static func copyAttributes(from source: Descriptor, to target: Descriptor) {
+        try? withProcPath(of: source) { (sourcePath) throws(Errno) in
+            let size = cl_listxattr(sourcePath, nil, 0)
             guard size > 0 else { return }
             var names = [CChar](repeating: 0, count: size)
-            let length = try check(list(sourcePath, &names, size))
-            try target.withPath { (targetPath) throws(Errno) in
+            let length = try check(cl_listxattr(sourcePath, &names, size))
+            try withProcPath(of: target) { (targetPath) throws(Errno) in
                 for name in names.prefix(length).split(separator: 0) where name.starts(with: "user.".utf8.map(CChar.init)) {
-                    copyAttribute(
-                        Array(name) + [0], sourcePath, followed: source.isFollowed, targetPath, followed: target.isFollowed)
+                    copyAttribute(Array(name) + [0], sourcePath, targetPath)
                 }
             }
         }
     }
 
     private static func copyAttribute(
-        _ name: [CChar], _ source: UnsafePointer<CChar>, followed isSourceFollowed: Bool, _ target: UnsafePointer<CChar>,
-        followed isTargetFollowed: Bool
+        _ name: [CChar], _ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>
     ) {
-        let get = isSourceFollowed ? cl_getxattr : cl_lgetxattr
-        let set = isTargetFollowed ? cl_setxattr : cl_lsetxattr
-        let size = get(source, name, nil, 0)
+        let size = cl_getxattr(source, name, nil, 0)
         guard size >= 0 else { return }
         var value = [UInt8](repeating: 0, count: size)
-        let length = get(source, name, &value, size)
+        let length = cl_getxattr(source, name, &value, size)
         guard length >= 0 else { return }
-        _ = set(target, name, value, length, 1)  // XATTR_CREATE: what the new file has stays
+        _ = cl_setxattr(target, name, value, length, 1)  // XATTR_CREATE: what the new file has stays
+    }
+
+    fileprivate static func opened(
+        _ name: UnsafePointer<CChar>, in folder: Descriptor, as identity: FileIdentity
+    ) -> Descriptor? {
+        guard let file = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) else { return nil }
+        var status = cl_status()
+        guard cl_statx_fd(file.number, &status) == 0, FileIdentity(status) == identity else { return nil }
+        return file
     }
 }
 
 extension Node {
     /// The node's file by its current name, for reading attributes within `names.changing`.
-    fileprivate var currentFile: Tunnel.File? {
+    fileprivate var openedByName: Descriptor? {
         let (pinned, link) = state.withLock { ($0.pinned, $0.link) }
-        if let pinned { return .descriptor(pinned) }
+        if let pinned { return pinned }
         guard let link, let folder = link.parent.state.withLock({ $0.folder }) else { return nil }
-        return .named(folder, link.name)
+        return link.name.withCString { Tunnel.opened($0, in: folder, as: identity) }
     }
 }

@@ -3,6 +3,7 @@
 // Every call returns what the system call returns, or -errno: no caller reads errno across a language boundary.
 #pragma once
 #include <stddef.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -17,6 +18,9 @@ struct cl_status {
 };
 int cl_statx(int dirfd, const char *path, int flags, struct cl_status *out);
 int cl_statx_fd(int fd, struct cl_status *out);
+
+// Takes a lock exclusively, or gives up with -ETIMEDOUT.
+int cl_write_lock_within(pthread_rwlock_t *lock, int seconds);
 
 int cl_openat(int dirfd, const char *path, int flags, mode_t mode);
 int cl_close(int fd);
