@@ -79,6 +79,7 @@ public final class MountedStore: Sendable {
         let changes = OutsideChanges(fileSystem: fileSystem, keeper: keeper)
         do throws(Errno) {
             let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
+            if started.method == .inotify { fileSystem.ownRemovals.begin() }
             watcher.withLock { $0 = started }
         } catch {
             log.error("changes made beneath the mount are not seen: \(error)")

@@ -26,10 +26,13 @@ final class OutsideChanges: Sendable {
         for change in changes {
             switch change.kind {
             case .appeared: nameChanged(change, notifier, isThere: true)
-            case .disappeared: nameChanged(change, notifier, isThere: false)
+            case .disappeared:
+                if let name = change.name, fileSystem.ownRemovals.take(name, in: change.folder) { continue }
+                nameChanged(change, notifier, isThere: false)
             case .moved(let place): moved(change, to: place, notifier)
             case .contentChanged, .attributesChanged: contentChanged(change, notifier)
             case .overflow:
+                fileSystem.ownRemovals.forgetAll()
                 forgetAll(notifier)
                 journal.overflow()
             }
@@ -51,7 +54,7 @@ final class OutsideChanges: Sendable {
 
     private func moved(_ change: OutsideChange, to place: OutsideChange.Place, _ notifier: Notifier) {
         guard let name = change.name else { return }
-        let sourceIsKnown = forget(name, in: change.folder, notifier)
+        let sourceIsKnown = fileSystem.ownRemovals.take(name, in: change.folder) || forget(name, in: change.folder, notifier)
         let targetIsKnown = forget(place.name, in: place.folder, notifier)
         follow(to: place)
         guard !(sourceIsKnown && targetIsKnown) else { return }

@@ -16,6 +16,7 @@ final class MountedFileSystem: FileSystemOperations {
     let privileges: Privileges
     let virtualFolders: VirtualFolders?
     let journal: ChangeJournal
+    let ownRemovals = OwnRemovals()
     let tags: TagStore
     let mountAttributes: MountAttributes
     let tunnel: Tunnel

@@ -22,10 +22,23 @@ extension MountedFileSystem {
         let folder = try locator.folder(parent)
         try locator.names.changing { () throws(Errno) in
             let doomed = self.doomed(name, in: folder)
-            _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
+            try expectingRemoval(of: name, in: parent) { () throws(Errno) in
+                _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
+            }
             doomed?.wentAway(in: parent, name: name, table)
         }
         journal.absent(in: parent, name: name)
+    }
+
+    /// Runs what takes a name away.
+    func expectingRemoval(of name: BorrowedName, in parent: Node, _ remove: () throws(Errno) -> Void) throws(Errno) {
+        ownRemovals.expect(name, in: parent)
+        do throws(Errno) {
+            try remove()
+        } catch {
+            ownRemovals.take(EntryName(copying: name), in: parent.identity)
+            throw error
+        }
     }
 
     /// A node about to lose a name. If it is the last name, the file is held by an O_PATH descriptor: who still has it open

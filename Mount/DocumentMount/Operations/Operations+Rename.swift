@@ -33,13 +33,16 @@ extension MountedFileSystem {
                     over: replacesDocument ? Tunnel.Place(folder: newFolder, name: newName, status: target) : nil,
                     in: newParent, newName, by: caller)
             }
+            let rename = { () throws(Errno) in
+                _ = try check(cl_renameat2(folder.number, name, newFolder.number, newName, flags))
+            }
             if flags & CL_RENAME_WHITEOUT != 0 {
                 // The whiteout left behind is made as the caller.
-                try privileges.acting(as: caller, mode: 0) { () throws(Errno) in
-                    _ = try check(cl_renameat2(folder.number, name, newFolder.number, newName, flags))
-                }
+                try privileges.acting(as: caller, mode: 0, rename)
+            } else if exchanges || isSameFile {
+                try rename()
             } else {
-                _ = try check(cl_renameat2(folder.number, name, newFolder.number, newName, flags))
+                try expectingRemoval(of: name, in: parent, rename)
             }
             if isSameFile { return Move(isFolder: false, takesOver: .none, isNothing: !exchanges) }
             replaced?.wentAway(in: newParent, name: newName, table)

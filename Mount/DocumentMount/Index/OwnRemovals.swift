@@ -1,0 +1,54 @@
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// Names that the mount's own operations take away, so that inotify's word of them is not taken for a change from outside:
+/// that would have the kernel drop what it knows of the folder. Every other own change is known by what the name stands for
+/// (`OutsideChanges`); of a name that is gone there is nothing to compare.
+///
+/// A folder's events are told all or not at all, so what is expected comes, or nothing comes that it could be taken for.
+final class OwnRemovals: Sendable {
+    private struct Key: Hashable {
+        let folder: FileIdentity
+        let name: Int
+    }
+
+    private let expected = Mutex<[Key: Int]>([:])
+    /// Fanotify does not tell of the daemon's own changes.
+    private let isNeeded = Atomic<Bool>(false)
+    /// Beyond this the watcher is long behind, and what it tells is taken for changes from outside.
+    private static let capacity = 100_000
+
+    func begin() { isNeeded.store(true, ordering: .relaxed) }
+
+    /// A name is about to go. Before the system call: the watcher may hear of it at once.
+    func expect(_ name: UnsafePointer<CChar>, in folder: Node) {
+        guard isNeeded.load(ordering: .relaxed) else { return }
+        let key = Key(folder: folder.identity, name: Self.hash(UnsafeRawBufferPointer(start: name, count: strlen(name))))
+        expected.withLock { expected in
+            if expected.count >= Self.capacity { expected = [:] }
+            expected[key, default: 0] += 1
+        }
+    }
+
+    /// The watcher tells that a name is gone, or it did not go after all: whether that was expected.
+    @discardableResult
+    func take(_ name: EntryName, in folder: FileIdentity) -> Bool {
+        guard isNeeded.load(ordering: .relaxed) else { return false }
+        let key = Key(folder: folder, name: name.bytes.withUnsafeBytes(Self.hash))
+        return expected.withLock { expected in
+            guard let count = expected[key] else { return false }
+            expected[key] = count > 1 ? count - 1 : nil
+            return true
+        }
+    }
+
+    /// Events were lost.
+    func forgetAll() { expected.withLock { $0 = [:] } }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: bytes)
+        return hasher.finalize()
+    }
+}
