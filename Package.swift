@@ -16,7 +16,9 @@ let package = Package(
     ],
     targets: [
         // Linux calls that Glibc's module map leaves out, behind plain declarations.
-        .target(name: "CLinux", path: "Sources/CLinux", cSettings: [.define("_GNU_SOURCE")]),
+        .target(
+            name: "CLinux", path: "Sources/CLinux", cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("uring")]),
         .target(
             name: "StorePrimitives",
             dependencies: ["CLinux", .product(name: "SystemPackage", package: "swift-system")]),

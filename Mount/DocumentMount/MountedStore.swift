@@ -65,6 +65,7 @@ public final class MountedStore: Sendable {
 
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
+        tuning.rings = configuration.options.rings == .auto
         do throws(Errno) {
             session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning)
             fileSystem.session.set(session)
@@ -86,11 +87,15 @@ public final class MountedStore: Sendable {
         }
         keeper.start()
         let starter = NamedThread("quire-start") { onReady() }
-        session.serve()
+        var refusal: Errno?
+        do throws(Errno) { try session.serve() } catch { refusal = error }
         starter.join()
         watcher.withLock { $0.take() }?.stop()
         fileSystem.locks.stop()
         keeper.stop()
+        if let refusal {
+            throw MountFailure("\(configuration.mountPointText): the kernel refused requests by io_uring: \(refusal); mount with -o uring=off")
+        }
     }
 
     /// Takes the mount away; `serve` returns. Files still open fail from then on. From any thread.
@@ -99,6 +104,9 @@ public final class MountedStore: Sendable {
     public var isReadOnly: Bool { configuration.options.readOnly }
 
     public var passthroughGranted: Bool { session.passthroughGranted }
+
+    /// Whether requests come by io_uring.
+    public var ringsGranted: Bool { session.ringsGranted }
 
     // MARK: Opening
 

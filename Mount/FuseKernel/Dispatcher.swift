@@ -29,7 +29,8 @@ final class Dispatcher: @unchecked Sendable {
 
     let slots: [Slot]
     private static let minimumSeats = 2
-    private let maximumSeats: Int
+    // Guarded by `lock`.
+    private var maximumSeats: Int
     /// Microseconds.
     private static let tick: UInt32 = 5_000
     private let isPulseAsleep = Atomic<Bool>(false)
@@ -81,6 +82,13 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     func ended(_ slot: Slot) { slot.progress.wrappingAdd(1, ordering: .relaxed) }
+
+    /// From now on one thread reads.
+    func readsByOne() {
+        pthread_mutex_lock(lock)
+        (seats, maximumSeats) = (1, 1)
+        pthread_mutex_unlock(lock)
+    }
 
     /// Wakes everybody for the end.
     func finish() {

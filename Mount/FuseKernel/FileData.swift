@@ -1,12 +1,20 @@
 internal import CFuse
+internal import Glibc
 public import SystemPackage
 
 /// The answer to READ.
 public enum FileData {}
 
 extension Reply where Answer == FileData {
-    /// Answers with what `descriptor` holds at `offset`, spliced where the kernel can. Short at the end of the file.
+    /// Answers with what `descriptor` holds at `offset`: read straight into a ring's place, else spliced where the kernel can. Short
+    /// at the end of the file.
     public consuming func succeed(from descriptor: Int32, at offset: Int64, count: Int) {
+        if let place = RingRequest.current {
+            let length = pread(descriptor, place.payload, min(count, place.capacity), off_t(offset))
+            guard length >= 0 else { return fail(Errno(rawValue: errno)) }
+            fuse_reply_buf(take(), place.payload.assumingMemoryBound(to: CChar.self), length)
+            return
+        }
         quire_reply_from_fd(take(), descriptor, count, off_t(offset))
     }
 

@@ -22,6 +22,8 @@ public final class FuseSession: @unchecked Sendable {
         public var threads = 24
         /// Asks for kernel passthrough of reads and writes (Linux 6.9, CAP_SYS_ADMIN).
         public var passthrough = false
+        /// Asks for requests by io_uring instead of read(2) of the device (Linux 6.14, see `KernelRings`).
+        public var rings = false
         /// The largest write request, in bytes; the kernel's limit is 1 MiB.
         public var maximumWrite: UInt32 = 1 << 20
         public init() {}
@@ -33,7 +35,8 @@ public final class FuseSession: @unchecked Sendable {
     public init(fileSystem: any FileSystemOperations, options: [[UInt8]], tuning: Tuning) throws(Errno) {
         self.fileSystem = fileSystem
         self.tuning = tuning
-        channel = KernelChannel(wantsPassthrough: tuning.passthrough)
+        let rings = tuning.rings ? KernelRings(threads: tuning.threads, capacity: Int(tuning.maximumWrite)) : nil
+        channel = KernelChannel(wantsPassthrough: tuning.passthrough, rings: rings)
         var arguments = fuse_args()
         fuse_opt_add_arg(&arguments, "quire")
         for option in options {
@@ -75,28 +78,70 @@ public final class FuseSession: @unchecked Sendable {
     /// Whether the kernel granted passthrough. Known once the first request was served.
     public var passthroughGranted: Bool { channel.passthroughGranted }
 
-    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`.
-    public func serve() {
+    /// Whether requests come by io_uring. Known once the mount answers.
+    public var ringsGranted: Bool { channel.ringsGranted }
+
+    var isEnding: Bool { fuse_session_exited(session) != 0 }
+
+    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Throws what the kernel refused its rings with, after
+    /// it had agreed to them: no request was served.
+    public func serve() throws(Errno) {
         let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let dispatcher = Dispatcher(threads: tuning.threads, cores: cores)
-        running.store(dispatcher.slots.count, ordering: .relaxed)
-        let threads = dispatcher.slots.enumerated().map { index, slot in
-            NamedThread("quire-serve-\(index)") { [self] in serveRequests(dispatcher, slot) }
+        // The first request is INIT: its answer decides how the others come.
+        start("quire-serve-0") { [self] in serveRequests(dispatcher, dispatcher.slots[0]) }
+        channel.agreed.wait()
+        let refusal = Mutex<Errno?>(nil)
+        if channel.ringsGranted, let rings = channel.rings {
+            dispatcher.readsByOne()
+            startRings(rings) { [self] error in
+                refusal.withLock { $0 = $0 ?? error }
+                detach()
+            }
+        } else {
+            for (index, slot) in dispatcher.slots.enumerated().dropFirst() {
+                start("quire-serve-\(index)") { [self] in serveRequests(dispatcher, slot) }
+            }
         }
         let pulse = NamedThread("quire-pulse") { dispatcher.watch() }
-        serving.withLock { $0 = threads }
         while running.load(ordering: .relaxed) > 0 { allEnded.wait(seconds: 1) }
         // Nobody interrupts a thread that was joined.
-        serving.withLock { $0 = [] }
+        let threads = serving.withLock { serving in
+            defer { serving = [] }
+            return serving
+        }
         for thread in threads + [pulse] { thread.join() }
         notifier.stop()
+        if let refused = refusal.withLock({ $0 }) { throw refused }
+    }
+
+    private func startRings(_ rings: KernelRings, onRefusal refused: @escaping @Sendable (Errno) -> Void) {
+        do throws(Errno) {
+            for (index, server) in try rings.servers(self).enumerated() {
+                start("quire-ring-\(index)") { [self] in
+                    fileSystem.prepareThread()
+                    do throws(Errno) { try server.run() } catch { refused(error) }
+                }
+            }
+        } catch {
+            refused(error)
+        }
+    }
+
+    private func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        running.wrappingAdd(1, ordering: .relaxed)
+        let thread = NamedThread(name) { [self] in
+            body()
+            if running.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { allEnded.signal() }
+        }
+        serving.withLock { $0.append(thread) }
     }
 
     private func serveRequests(_ dispatcher: Dispatcher, _ slot: Dispatcher.Slot) {
         fileSystem.prepareThread()
         var buffer = fuse_buf()
         defer { free(buffer.mem) }
-        while fuse_session_exited(session) == 0, dispatcher.takeSeat(slot) {
+        while !isEnding, dispatcher.takeSeat(slot) {
             let asked = Self.microseconds
             let received = fuse_session_receive_buf(session, &buffer)
             if received == -EINTR { continue }
@@ -104,12 +149,24 @@ public final class FuseSession: @unchecked Sendable {
             // What is there already is read in less.
             dispatcher.began(slot, waited: Self.microseconds - asked > 5)
             if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
-            if !answersStatx(buffer) { fuse_session_process_buf(session, &buffer) }
+            answer(&buffer)
             dispatcher.ended(slot)
+            // Only FORGET and INTERRUPT come this way then: many at once cost less.
+            if channel.ringsGranted { usleep(1_000) }
         }
         fuse_session_exit(session)
         dispatcher.finish()
-        if running.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { allEnded.signal() }
+        channel.agreed.signal()
+    }
+
+    /// A request that came by a ring.
+    func process(_ buffer: inout fuse_buf) {
+        channel.received(buffer.mem, count: buffer.size)
+        answer(&buffer)
+    }
+
+    private func answer(_ buffer: inout fuse_buf) {
+        if !answersStatx(buffer) { fuse_session_process_buf(session, &buffer) }
     }
 
     private static var microseconds: Int {
@@ -170,9 +227,10 @@ public final class FuseSession: @unchecked Sendable {
         want(Int(FUSE_CAP_WRITEBACK_CACHE), false)  // it turned a document to 0 bytes under a stream
         want(Int(FUSE_CAP_HANDLE_KILLPRIV), false)  // its second version instead, see KernelChannel
         // A splice reads a request in two calls where read(2) takes one: worth it only for data that comes to the daemon.
-        want(Int(FUSE_CAP_SPLICE_READ), !tuning.passthrough)
-        want(Int(FUSE_CAP_SPLICE_WRITE), !tuning.passthrough)
-        want(Int(FUSE_CAP_SPLICE_MOVE), !tuning.passthrough)
+        let splices = !tuning.passthrough && !channel.ringsOffered
+        want(Int(FUSE_CAP_SPLICE_READ), splices)
+        want(Int(FUSE_CAP_SPLICE_WRITE), splices)
+        want(Int(FUSE_CAP_SPLICE_MOVE), splices)
         connection.pointee.max_write = tuning.maximumWrite
         connection.pointee.max_background = 64
         connection.pointee.congestion_threshold = 48

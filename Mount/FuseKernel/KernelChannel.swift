@@ -1,31 +1,45 @@
 internal import CFuse
 internal import CLinux
 internal import Glibc
+internal import StorePrimitives
 internal import Synchronization
 
-/// The bytes between the kernel and libfuse. Two things are done here that libfuse 3.14 has no call for, by changing what
+/// The bytes between the kernel and libfuse. Three things are done here that libfuse 3.14 has no call for, by changing what
 /// passes through; later versions of libfuse pass through the same channel, so one way serves all.
 ///
 /// - The INIT answer is given the flags that libfuse does not know: kernel passthrough, and HANDLE_KILLPRIV_V2, which spares
 ///   a GETXATTR of security.capability before each write (the kernel then trusts the daemon to strip setuid, setgid and
 ///   capabilities on write, truncate and chown, as every Linux file system does).
+/// - Answers to requests that came by a ring go back by it (`KernelRings`).
 /// - TMPFILE is handed to libfuse as a CREATE of the name "/", which no CREATE can have.
 final class KernelChannel: Sendable {
     /// The bits to add to the INIT answer, once the request is known; zero before and after.
     private struct Negotiation {
-        var wantsPassthrough: Bool
         var request: UInt64?
         var offeredFlags: UInt32 = 0
         var offeredFlags2: UInt32 = 0
         var passthroughGranted = false
     }
-    private let negotiation: Mutex<Negotiation>
+    private let negotiation = Mutex(Negotiation())
+    private let wantsPassthrough: Bool
+    let rings: KernelRings?
+    /// The INIT answer was sent, or none will be.
+    let agreed = Signal()
     /// Whether the INIT exchange is over; afterwards nothing is looked at but the opcode of a request.
     private let isNegotiated = Atomic<Bool>(false)
 
-    init(wantsPassthrough: Bool) { negotiation = Mutex(Negotiation(wantsPassthrough: wantsPassthrough)) }
+    init(wantsPassthrough: Bool, rings: KernelRings?) {
+        self.wantsPassthrough = wantsPassthrough
+        self.rings = rings
+    }
 
     var passthroughGranted: Bool { negotiation.withLock { $0.passthroughGranted } }
+    var ringsGranted: Bool { areRingsGranted.load(ordering: .relaxed) }
+    private let areRingsGranted = Atomic<Bool>(false)
+    /// Known when INIT is at hand.
+    var ringsOffered: Bool {
+        rings != nil && negotiation.withLock { $0.offeredFlags2 & QUIRE_FUSE_OVER_IO_URING != 0 }
+    }
 
     func received(_ bytes: UnsafeMutableRawPointer, count: Int) {
         guard count >= MemoryLayout<quire_in_header>.size else { return }
@@ -48,10 +62,25 @@ final class KernelChannel: Sendable {
         }
     }
 
-    func willSend(_ vector: UnsafeMutablePointer<iovec>, count: Int32) {
-        guard !isNegotiated.load(ordering: .relaxed), count > 1 else { return }
+    /// Sends an answer or a notification: by the ring that the request came by, else by the device, as writev(2).
+    func send(_ device: Int32, _ vector: UnsafeMutablePointer<iovec>, count: Int32) -> Int {
+        if isNegotiated.load(ordering: .relaxed) {
+            return rings?.take(vector, count: Int(count)) ?? writev(device, vector, count)
+        }
+        let isAgreement = completeAgreement(vector, count: count)
+        let sent = writev(device, vector, count)
+        if isAgreement {
+            isNegotiated.store(true, ordering: .relaxed)
+            agreed.signal()
+        }
+        return sent
+    }
+
+    /// Adds to the INIT answer what libfuse does not know. False if this is none.
+    private func completeAgreement(_ vector: UnsafeMutablePointer<iovec>, count: Int32) -> Bool {
+        guard count > 1 else { return false }
         let header = vector[0].iov_base.loadUnaligned(as: quire_out_header.self)
-        let patched = negotiation.withLock { state -> Bool in
+        return negotiation.withLock { state -> Bool in
             guard state.request == header.unique, header.error == 0,
                 vector[1].iov_len >= MemoryLayout<quire_init_out>.size
             else { return false }
@@ -59,16 +88,20 @@ final class KernelChannel: Sendable {
             if state.offeredFlags & QUIRE_FUSE_HANDLE_KILLPRIV_V2 != 0 {
                 answer.pointee.flags |= QUIRE_FUSE_HANDLE_KILLPRIV_V2
             }
-            if state.wantsPassthrough, state.offeredFlags2 & QUIRE_FUSE_PASSTHROUGH != 0 {
+            if wantsPassthrough, state.offeredFlags2 & QUIRE_FUSE_PASSTHROUGH != 0 {
                 answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
                 answer.pointee.flags2 |= QUIRE_FUSE_PASSTHROUGH
                     | (state.offeredFlags2 & QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP)
                 answer.pointee.max_stack_depth = 1
                 state.passthroughGranted = true
             }
+            if rings != nil, state.offeredFlags2 & QUIRE_FUSE_OVER_IO_URING != 0 {
+                answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
+                answer.pointee.flags2 |= QUIRE_FUSE_OVER_IO_URING
+                areRingsGranted.store(true, ordering: .relaxed)
+            }
             return true
         }
-        if patched { isNegotiated.store(true, ordering: .relaxed) }
     }
 
     private enum Opcode {
@@ -90,8 +123,7 @@ final class KernelChannel: Sendable {
     static func callbacks() -> fuse_custom_io {
         fuse_custom_io(
             writev: { device, vector, count, userData in
-                channel(userData) { $0.willSend(vector!, count: count) }
-                return writev(device, vector, count)
+                channel(userData) { $0.send(device, vector!, count: count) }
             },
             read: { device, buffer, size, userData in
                 let received = read(device, buffer, size)
@@ -107,7 +139,7 @@ final class KernelChannel: Sendable {
     }
 }
 
-private func channel(_ userData: UnsafeMutableRawPointer?, _ body: (KernelChannel) -> Void) {
+private func channel<Result>(_ userData: UnsafeMutableRawPointer?, _ body: (KernelChannel) -> Result) -> Result {
     // Safe: the session, which is the user data, outlives libfuse's use of it.
     Unmanaged<FuseSession>.fromOpaque(userData!)._withUnsafeGuaranteedRef { body($0.channel) }
 }

@@ -8,10 +8,14 @@ public final class ParkedReply: @unchecked Sendable {
     private let request: fuse_req_t
     private let interrupted: @Sendable (ParkedReply) -> Void
 
+    /// On the thread that the request came to.
+    ///
     /// - Parameter interrupted: called when the waiting caller gets a signal, on a serving thread. It may answer, by
     ///   `answerInterrupt`.
     public init(_ reply: consuming Reply<Done>, interrupted: @escaping @Sendable (ParkedReply) -> Void) {
         request = reply.request
+        // Safe: the user data is the session, which outlives every request.
+        Unmanaged<FuseSession>.fromOpaque(fuse_req_userdata(request))._withUnsafeGuaranteedRef { $0.channel.rings?.park() }
         self.reply = Mutex(consume reply)
         self.interrupted = interrupted
     }

@@ -30,11 +30,11 @@ extension FuseSession {
         let headerSize = MemoryLayout<quire_out_header>.size
         var header = quire_out_header(len: UInt32(headerSize + size), error: error, unique: unique)
         withUnsafeMutableBytes(of: &header) { header in
-            let vector = [
+            var vector = [
                 iovec(iov_base: header.baseAddress, iov_len: headerSize), iovec(iov_base: body, iov_len: size),
             ]
             // ENOENT: the caller was interrupted and asks no more.
-            _ = writev(device, vector, size > 0 ? 2 : 1)
+            _ = channel.send(device, &vector, count: size > 0 ? 2 : 1)
         }
     }
 }

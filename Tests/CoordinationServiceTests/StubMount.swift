@@ -8,7 +8,7 @@ final class StubMount: MountService {
 
     static let status = MountStatus(
         pid: 42, version: "1", mode: .beside, system: false, readOnly: false, store: DocumentPath("/store".utf8),
-        mountpoint: DocumentPath([0x2f, 0xff]), passthrough: false, passthroughReason: "no privilege",
+        mountpoint: DocumentPath([0x2f, 0xff]), passthrough: false, passthroughReason: "no privilege", uring: true,
         gather: .init(state: "done", documents: 3, folders: 2),
         openWriters: [.init(path: DocumentPath("/store/a".utf8), pid: 7, process: "vim")], counters: ["nodes": 5])
 

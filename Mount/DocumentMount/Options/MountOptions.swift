@@ -6,6 +6,12 @@ public struct MountOptions: Hashable, Sendable {
         case off
     }
 
+    public enum Rings: String, CaseIterable, Sendable {
+        /// Requests come by io_uring where the kernel has that (Linux 6.14) and it is on, or can be turned on.
+        case auto
+        case off
+    }
+
     public enum VirtualFolders: String, CaseIterable, Sendable {
         /// Shown by readdir of the mount's root.
         case listed
@@ -19,6 +25,7 @@ public struct MountOptions: Hashable, Sendable {
     public var allowOther = false
     public var readOnly = false
     public var passthrough = Passthrough.auto
+    public var rings = Rings.auto
     public var virtualFolders = VirtualFolders.listed
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false
@@ -41,6 +48,7 @@ public struct MountOptions: Hashable, Sendable {
         let value = parts.count > 1 ? String(parts[1]) : nil
         switch name {
         case "passthrough": passthrough = try Self.choice(name, value)
+        case "uring": rings = try Self.choice(name, value)
         case "virtual": virtualFolders = try Self.choice(name, value)
         case _ where Self.isForMountCommand(name): break
         case _ where value != nil: throw .unknown(option, nearest: Self.nearest(to: name))
@@ -90,7 +98,7 @@ public struct MountOptions: Hashable, Sendable {
 
     /// The known option that differs least from `name`, if by two fifths of its letters at most.
     private static func nearest(to name: String) -> String? {
-        let known = ["allow_other", "nonempty", "passthrough", "virtual", "ro", "rw"] + opposites.keys + withoutEffect
+        let known = ["allow_other", "nonempty", "passthrough", "uring", "virtual", "ro", "rw"] + opposites.keys + withoutEffect
         let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
         guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2
         else { return nil }

@@ -55,7 +55,7 @@ enum MountInterface {
 
         # mode: inPlace (the mount covers the store) or beside. system: serves other
         # users too. passthroughReason: why the kernel cannot read and write the
-        # documents by itself.
+        # documents by itself. uring: whether the kernel's requests come by io_uring.
         type Status (
           pid: int,
           version: string,
@@ -66,6 +66,7 @@ enum MountInterface {
           mountpoint: string,
           passthrough: bool,
           passthroughReason: ?string,
+          uring: bool,
           gather: Gather,
           openWriters: []OpenWriter,
           counters: [string]int

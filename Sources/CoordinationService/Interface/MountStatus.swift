@@ -45,13 +45,15 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var passthrough: Bool
     /// Why there is no passthrough; nil when there is.
     public var passthroughReason: String?
+    /// Whether the kernel's requests come by io_uring.
+    public var uring: Bool
     public var gather: Gather
     public var openWriters: [OpenWriter]
     public var counters: [String: Int]
 
     public init(
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
-        mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, gather: Gather,
+        mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
         openWriters: [OpenWriter], counters: [String: Int]
     ) {
         self.pid = pid
@@ -63,6 +65,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.mountpoint = mountpoint
         self.passthrough = passthrough
         self.passthroughReason = passthroughReason
+        self.uring = uring
         self.gather = gather
         self.openWriters = openWriters
         self.counters = counters

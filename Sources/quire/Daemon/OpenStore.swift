@@ -32,7 +32,7 @@ private final class ServedMount: ServedStore, MountService {
             pid: getpid(), version: quireVersion, mode: configuration.isInPlace ? .inPlace : .beside,
             system: configuration.isSystem, readOnly: store.isReadOnly,
             store: DocumentPath(configuration.store), mountpoint: DocumentPath(configuration.mountPoint),
-            passthrough: store.passthroughGranted, passthroughReason: store.passthroughReason,
+            passthrough: store.passthroughGranted, passthroughReason: store.passthroughReason, uring: store.ringsGranted,
             gather: .init(state: gather.state, documents: gather.documents, folders: gather.folders),
             openWriters: store.openWriters(for: Caller(peer)).map {
                 .init(path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name)

@@ -40,7 +40,7 @@ enum SystemChecks {
         let isRoot = getuid() == 0
         return [
             device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(),
-            passthrough(), attributes(of: folder), openFiles(), watches(),
+            passthrough(), rings(isRoot: isRoot), attributes(of: folder), openFiles(), watches(),
         ]
     }
 
@@ -106,6 +106,22 @@ enum SystemChecks {
                 remedy: "mounts of ordinary users work without, slower")
         }
         return SystemCheck("passthrough", .ok, "kernel \(release), CAP_SYS_ADMIN")
+    }
+
+    private static func rings(isRoot: Bool) -> SystemCheck {
+        let path = "/sys/module/fuse/parameters/enable_uring"
+        let remedy = "as root: echo Y >\(path), and for good: echo options fuse enable_uring=1 >/etc/modprobe.d/fuse.conf"
+        guard let file = try? Descriptor(opening: path, flags: O_RDONLY) else {
+            return SystemCheck(
+                "io_uring", .advice, "this kernel's FUSE does not know it", remedy: "Linux 6.14 or newer answers apps sooner")
+        }
+        var letter: UInt8 = 0
+        guard cl_read(file.number, &letter, 1) == 1, letter == UInt8(ascii: "Y") else {
+            return isRoot
+                ? SystemCheck("io_uring", .ok, "off for FUSE; a mount by root turns it on")
+                : SystemCheck("io_uring", .advice, "off for FUSE: apps wait longer for each answer", remedy: remedy)
+        }
+        return SystemCheck("io_uring", .ok, "on for FUSE")
     }
 
     private static func attributes(of folder: [UInt8]) -> SystemCheck {

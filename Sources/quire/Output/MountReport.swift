@@ -65,6 +65,7 @@ struct MountReport: Encodable {
             "  mode         \(place), \(extent)\(status.readOnly ? ", read-only" : "")",
             "  daemon       process \(status.pid), version \(status.version)",
             "  passthrough  \(passthrough)",
+            "  io_uring     \(status.uring ? "yes" : "no")",
             "  gather       \(gather)",
             "  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")",
         ]
