@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import SystemPackage
+import TestSupport
 import Testing
 import quire
 
@@ -135,12 +136,24 @@ struct StoreLockTests {
         try withFolder { folder in
             let first = try StoreLock(stateFolder: folder.path, mountPoint: Array("/docs".utf8))
             do throws(CommandFailure) {
-                _ = try StoreLock(stateFolder: folder.path, mountPoint: Array("/other".utf8))
+                _ = try StoreLock(
+                    stateFolder: folder.path, mountPoint: Array("/other".utf8), patience: .milliseconds(100))
                 Issue.record("the lock was given twice")
             } catch {
-                #expect(error.message.hasPrefix("this store is already mounted at /docs by process \(getpid());"))
+                #expect(error.message.hasPrefix("process \(getpid()), which had this store mounted at /docs, has not ended yet"))
             }
             withExtendedLifetime(first) {}
+        }
+    }
+
+    @Test func aDaemonThatIsEndingIsWaitedFor() throws {
+        try withFolder { folder in
+            folder.makeFile("lock", "1\n/docs")
+            let ending = "cd \"$0\"; flock -o lock sh -c 'touch held; sleep 0.3' & until [ -e \"$0/held\" ]; do sleep 0.01; done"
+            try #require(try runProgram("sh", ["-c", ending, folder.path]).status == 0)
+            let begun = ContinuousClock.now
+            _ = try StoreLock(stateFolder: folder.path, mountPoint: Array("/other".utf8))
+            #expect(ContinuousClock.now - begun < .seconds(5))
         }
     }
 
