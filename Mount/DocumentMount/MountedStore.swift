@@ -89,6 +89,7 @@ public final class MountedStore: Sendable {
         starter.join()
         watcher.withLock { $0.take() }?.stop()
         fileSystem.locks.stop()
+        fileSystem.noteOpenWriters()
         keeper.stop()
     }
 

@@ -198,6 +198,9 @@ extension MountedFileSystem {
         }
     }
 
+    /// At the end of serving: files still open for writing get no RELEASE.
+    func noteOpenWriters() { for handle in writers.current { noteWriting(handle) } }
+
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
     /// passthrough.
     private func noteWriting(_ handle: FileHandle) {
