@@ -5,14 +5,18 @@ internal import SystemPackage
 extension FuseSession {
     static func addFolderCallbacks(_ table: inout fuse_lowlevel_ops) {
         table.opendir = { request, node, info in
-            answer(
-                request, { (fs, caller) throws(Errno) in try fs.openFolder(caller, node: NodeID(node)) },
-                { request, folder in
+            dispatch(request) { fs, caller, request in
+                do throws(Errno) {
+                    let folder = try fs.openFolder(caller, node: NodeID(node))
                     info!.pointee.fh = folder.handle.rawValue
                     info!.pointee.cache_readdir = folder.cached ? 1 : 0
                     info!.pointee.keep_cache = folder.cached ? 1 : 0
-                    fuse_reply_open(request, info)
-                })
+                    // Else the caller was interrupted and never gets the handle: no RELEASEDIR will follow.
+                    if fuse_reply_open(request, info) != 0 { fs.releaseFolder(folder.handle) }
+                } catch {
+                    fuse_reply_err(request, error.rawValue)
+                }
+            }
         }
         table.readdir = { request, node, size, offset, info in
             list(request, node, size, offset, info!.handle, plus: false)

@@ -82,6 +82,9 @@ final class Dispatcher: @unchecked Sendable {
 
     func ended(_ slot: Slot) { slot.progress.wrappingAdd(1, ordering: .relaxed) }
 
+    /// Whether a request is being worked on.
+    var isBusy: Bool { slots.contains { $0.progress.load(ordering: .relaxed) % 2 == 1 } }
+
     /// Wakes everybody for the end.
     func finish() {
         pthread_mutex_lock(lock)

@@ -12,9 +12,11 @@ public final class FuseSession: @unchecked Sendable {
     private let tuning: Tuning
     private var session: OpaquePointer!
     private var mountPoint: [UInt8] = []
+    private let dispatcher: Dispatcher
     private let serving = Mutex<[NamedThread]>([])
     private let running = Atomic<Int>(0)
     private let allEnded = Signal()
+    private let isDetached = Atomic<Bool>(false)
     public private(set) var notifier: Notifier!
 
     public struct Tuning: Sendable {
@@ -34,6 +36,7 @@ public final class FuseSession: @unchecked Sendable {
         self.fileSystem = fileSystem
         self.tuning = tuning
         channel = KernelChannel(wantsPassthrough: tuning.passthrough)
+        dispatcher = Dispatcher(threads: tuning.threads, cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         var arguments = fuse_args()
         fuse_opt_add_arg(&arguments, "quire")
         for option in options {
@@ -75,24 +78,32 @@ public final class FuseSession: @unchecked Sendable {
     /// Whether the kernel granted passthrough. Known once the first request was served.
     public var passthroughGranted: Bool { channel.passthroughGranted }
 
-    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`.
+    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Files still open fail from then on.
     public func serve() {
-        let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        let dispatcher = Dispatcher(threads: tuning.threads, cores: cores)
         running.store(dispatcher.slots.count, ordering: .relaxed)
         let threads = dispatcher.slots.enumerated().map { index, slot in
-            NamedThread("quire-serve-\(index)") { [self] in serveRequests(dispatcher, slot) }
+            NamedThread("quire-serve-\(index)") { [self] in serveRequests(slot) }
         }
-        let pulse = NamedThread("quire-pulse") { dispatcher.watch() }
+        let pulse = NamedThread("quire-pulse") { [dispatcher] in dispatcher.watch() }
         serving.withLock { $0 = threads }
         while running.load(ordering: .relaxed) > 0 { allEnded.wait(seconds: 1) }
         // Nobody interrupts a thread that was joined.
         serving.withLock { $0 = [] }
         for thread in threads + [pulse] { thread.join() }
         notifier.stop()
+        disconnect()
     }
 
-    private func serveRequests(_ dispatcher: Dispatcher, _ slot: Dispatcher.Slot) {
+    /// Ends the connection, so that no app waits while the daemon puts its things away. Not by closing the descriptor: other
+    /// threads may still answer parked requests, and its number must not become another file's.
+    private func disconnect() {
+        let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
+        guard nothing >= 0 else { return }
+        dup2(nothing, device)
+        close(nothing)
+    }
+
+    private func serveRequests(_ slot: Dispatcher.Slot) {
         fileSystem.prepareThread()
         var buffer = fuse_buf()
         defer { free(buffer.mem) }
@@ -118,14 +129,21 @@ public final class FuseSession: @unchecked Sendable {
         return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
     }
 
+    /// How long files may still be open, and requests under way, once the mount point is gone.
+    private static let grace = Duration.seconds(1)
+
     /// Takes the mount point away. Requests under way are answered; `serve` returns when the last file is closed, or a second
-    /// later: files still open fail from then on. From any thread.
+    /// later. From any thread; again: does nothing, as something else may be mounted there.
     ///
     /// Not by fuse_session_unmount, which closes the kernel's descriptor under the threads that answer through it.
     public func unmount() {
+        guard !isDetached.exchange(true, ordering: .relaxed) else { return }
         detach()
         let ending = NamedThread("quire-end") { [self] in
-            sleep(1)
+            let deadline = ContinuousClock.now + Self.grace
+            while running.load(ordering: .relaxed) > 0, isInUse, ContinuousClock.now < deadline { usleep(5_000) }
+            // While requests are answered: the kernel may hold it up until one of them is.
+            notifier.stop()
             fuse_session_exit(session)
             // Out of their reads; each has answered what it was at. Again for one that was just about to read.
             while running.load(ordering: .relaxed) > 0 {
@@ -134,6 +152,13 @@ public final class FuseSession: @unchecked Sendable {
             }
         }
         ending.detach()
+    }
+
+    /// Whether files are open, or requests waiting or being worked on.
+    private var isInUse: Bool {
+        var requests = pollfd(fd: device, events: Int16(POLLIN), revents: 0)
+        return fileSystem.hasOpenFiles || dispatcher.isBusy
+            || poll(&requests, 1, 0) == 1 && requests.revents & Int16(POLLIN) != 0
     }
 
     private func detach() {
