@@ -65,24 +65,24 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
-        .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives"]),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestSupport"]),
+        .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives", "TestSupport"]),
         .testTarget(
             name: "DocumentStoreTests",
             dependencies: [
-                "DocumentStore", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "DocumentStore", "StorePrimitives", "CLinux", "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "CoordinationServiceTests",
             dependencies: [
-                "CoordinationService", .product(name: "Logging", package: "swift-log"),
+                "CoordinationService", "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount"]),
         .testTarget(
             name: "QuireTests",
-            dependencies: ["quire", .product(name: "SystemPackage", package: "swift-system")]),
+            dependencies: ["quire", "TestSupport", .product(name: "SystemPackage", package: "swift-system")]),
         .target(
             name: "TestSupport",
             dependencies: [.product(name: "SystemPackage", package: "swift-system")],

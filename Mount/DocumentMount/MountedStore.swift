@@ -92,6 +92,7 @@ public final class MountedStore: Sendable {
         starter.join()
         watcher.withLock { $0.take() }?.stop()
         fileSystem.locks.stop()
+        fileSystem.noteOpenWriters()
         keeper.stop()
         if let refusal {
             throw MountFailure("\(configuration.mountPointText): the kernel refused requests by io_uring: \(refusal); mount with -o uring=off")

@@ -90,6 +90,9 @@ final class Dispatcher: @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
+    /// Whether a request is being worked on.
+    var isBusy: Bool { slots.contains { $0.progress.load(ordering: .relaxed) % 2 == 1 } }
+
     /// Wakes everybody for the end.
     func finish() {
         pthread_mutex_lock(lock)

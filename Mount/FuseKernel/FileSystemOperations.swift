@@ -11,6 +11,8 @@ public typealias BorrowedName = UnsafePointer<CChar>
 public protocol FileSystemOperations: AnyObject, Sendable {
     /// Called on each serving thread before its first request.
     func prepareThread()
+    /// Whether the kernel holds any file or folder open.
+    var hasOpenFiles: Bool { get }
 
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry
     /// The kernel lets go of `count` lookups of a node. At 0 the id may be used again.

@@ -9,12 +9,15 @@ internal import Synchronization
 public final class FuseSession: @unchecked Sendable {
     let fileSystem: any FileSystemOperations
     let channel: KernelChannel
-    private let tuning: Tuning
-    private var session: OpaquePointer!
-    private var mountPoint: [UInt8] = []
-    private let serving = Mutex<[NamedThread]>([])
-    private let running = Atomic<Int>(0)
-    private let allEnded = Signal()
+    let tuning: Tuning
+    var session: OpaquePointer!
+    var mountPoint: [UInt8] = []
+    let dispatcher: Dispatcher
+    let serving = Mutex<[NamedThread]>([])
+    let ringServers = Mutex<[RingServer]>([])
+    let running = Atomic<Int>(0)
+    let allEnded = Signal()
+    let isDetached = Atomic<Bool>(false)
     public private(set) var notifier: Notifier!
 
     public struct Tuning: Sendable {
@@ -37,6 +40,7 @@ public final class FuseSession: @unchecked Sendable {
         self.tuning = tuning
         let rings = tuning.rings ? KernelRings(threads: tuning.threads, capacity: Int(tuning.maximumWrite)) : nil
         channel = KernelChannel(wantsPassthrough: tuning.passthrough, rings: rings)
+        dispatcher = Dispatcher(threads: tuning.threads, cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         var arguments = fuse_args()
         fuse_opt_add_arg(&arguments, "quire")
         for option in options {
@@ -80,131 +84,6 @@ public final class FuseSession: @unchecked Sendable {
 
     /// Whether requests come by io_uring. Known once the mount answers.
     public var ringsGranted: Bool { channel.ringsGranted }
-
-    var isEnding: Bool { fuse_session_exited(session) != 0 }
-
-    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Throws what the kernel refused its rings with, after
-    /// it had agreed to them: no request was served.
-    public func serve() throws(Errno) {
-        let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        let dispatcher = Dispatcher(threads: tuning.threads, cores: cores)
-        // The first request is INIT: its answer decides how the others come.
-        start("quire-serve-0") { [self] in serveRequests(dispatcher, dispatcher.slots[0]) }
-        channel.agreed.wait()
-        let refusal = Mutex<Errno?>(nil)
-        if channel.ringsGranted, let rings = channel.rings {
-            dispatcher.readsByOne()
-            startRings(rings) { [self] error in
-                refusal.withLock { $0 = $0 ?? error }
-                detach()
-            }
-        } else {
-            for (index, slot) in dispatcher.slots.enumerated().dropFirst() {
-                start("quire-serve-\(index)") { [self] in serveRequests(dispatcher, slot) }
-            }
-        }
-        let pulse = NamedThread("quire-pulse") { dispatcher.watch() }
-        while running.load(ordering: .relaxed) > 0 { allEnded.wait(seconds: 1) }
-        // Nobody interrupts a thread that was joined.
-        let threads = serving.withLock { serving in
-            defer { serving = [] }
-            return serving
-        }
-        for thread in threads + [pulse] { thread.join() }
-        notifier.stop()
-        if let refused = refusal.withLock({ $0 }) { throw refused }
-    }
-
-    private func startRings(_ rings: KernelRings, onRefusal refused: @escaping @Sendable (Errno) -> Void) {
-        do throws(Errno) {
-            for (index, server) in try rings.servers(self).enumerated() {
-                start("quire-ring-\(index)") { [self] in
-                    fileSystem.prepareThread()
-                    do throws(Errno) { try server.run() } catch { refused(error) }
-                }
-            }
-        } catch {
-            refused(error)
-        }
-    }
-
-    private func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
-        running.wrappingAdd(1, ordering: .relaxed)
-        let thread = NamedThread(name) { [self] in
-            body()
-            if running.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { allEnded.signal() }
-        }
-        serving.withLock { $0.append(thread) }
-    }
-
-    private func serveRequests(_ dispatcher: Dispatcher, _ slot: Dispatcher.Slot) {
-        fileSystem.prepareThread()
-        var buffer = fuse_buf()
-        defer { free(buffer.mem) }
-        while !isEnding, dispatcher.takeSeat(slot) {
-            let asked = Self.microseconds
-            let received = fuse_session_receive_buf(session, &buffer)
-            if received == -EINTR { continue }
-            if received <= 0 { break }
-            // What is there already is read in less.
-            dispatcher.began(slot, waited: Self.microseconds - asked > 5)
-            if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
-            answer(&buffer)
-            dispatcher.ended(slot)
-            // Only FORGET and INTERRUPT come this way then: many at once cost less.
-            if channel.ringsGranted { usleep(1_000) }
-        }
-        fuse_session_exit(session)
-        dispatcher.finish()
-        channel.agreed.signal()
-    }
-
-    /// A request that came by a ring.
-    func process(_ buffer: inout fuse_buf) {
-        channel.received(buffer.mem, count: buffer.size)
-        answer(&buffer)
-    }
-
-    private func answer(_ buffer: inout fuse_buf) {
-        if !answersStatx(buffer) { fuse_session_process_buf(session, &buffer) }
-    }
-
-    private static var microseconds: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
-    }
-
-    /// Takes the mount point away. Requests under way are answered; `serve` returns when the last file is closed, or a second
-    /// later: files still open fail from then on. From any thread.
-    ///
-    /// Not by fuse_session_unmount, which closes the kernel's descriptor under the threads that answer through it.
-    public func unmount() {
-        detach()
-        let ending = NamedThread("quire-end") { [self] in
-            sleep(1)
-            fuse_session_exit(session)
-            // Out of their reads; each has answered what it was at. Again for one that was just about to read.
-            while running.load(ordering: .relaxed) > 0 {
-                serving.withLock { for thread in $0 { thread.interrupt() } }
-                usleep(50_000)
-            }
-        }
-        ending.detach()
-    }
-
-    private func detach() {
-        var path = mountPoint.map { CChar(bitPattern: $0) } + [0]
-        if geteuid() == 0 {
-            umount2(&path, Int32(MNT_DETACH))
-            return
-        }
-        var child = pid_t()
-        let words: [UnsafeMutablePointer<CChar>?] =
-            [strdup("fusermount3"), strdup("-u"), strdup("-z"), strdup("--"), strdup(path), nil]
-        defer { for word in words { free(word) } }
-        if posix_spawnp(&child, "fusermount3", nil, nil, words, environ) == 0 { waitpid(child, nil, 0) }
-    }
 
     /// The INIT exchange: what the kernel offers and what we take.
     func negotiate(_ connection: UnsafeMutablePointer<fuse_conn_info>) {

@@ -17,11 +17,12 @@ public final class Notifier: @unchecked Sendable {
     private let session: OpaquePointer
     private let state = Mutex(State())
     private let wake = Signal()
-    private var thread: NamedThread!
+    /// Nil once it has ended.
+    private let thread = Mutex<NamedThread?>(nil)
 
     init(_ session: OpaquePointer) {
         self.session = session
-        thread = NamedThread("quire-notify") { [unowned self] in run() }
+        thread.withLock { $0 = NamedThread("quire-notify") { [unowned self] in run() } }
     }
 
     /// The name may stand for something else now, or for nothing.
@@ -38,19 +39,19 @@ public final class Notifier: @unchecked Sendable {
     }
 
     private func enqueue(_ notice: Notice) {
-        state.withLock { $0.queue.append(notice) }
+        state.withLock { if !$0.stopped { $0.queue.append(notice) } }
         wake.signal()
     }
 
     private func run() {
         while true {
             wake.wait()
-            let (batch, stopped) = state.withLock { state in
+            let batch = state.withLock { state in
                 defer { state.queue.removeAll() }
-                return (state.queue, state.stopped)
+                return state.queue
             }
-            for notice in batch { send(notice) }
-            if stopped { return }
+            for notice in batch where !state.withLock({ $0.stopped }) { send(notice) }
+            if state.withLock({ $0.stopped }) { return }
         }
     }
 
@@ -66,9 +67,11 @@ public final class Notifier: @unchecked Sendable {
         }
     }
 
+    /// Waits for the notice on its way and sends no more. Requests must still be answered, or the connection be gone: the
+    /// kernel may hold the notice up until then. Again: does nothing.
     func stop() {
         state.withLock { $0.stopped = true }
         wake.signal()
-        thread.join()
+        thread.withLock { $0.take()?.join() }
     }
 }

@@ -2,6 +2,7 @@ import CoordinationService
 import Glibc
 import Logging
 import SystemPackage
+import TestSupport
 import Testing
 
 /// Runs `body` against a server on a socket in a folder of its own, and takes both away.
@@ -9,10 +10,9 @@ private func withServer(
     access: ServiceAccess = .everyone, limits: ServiceLimits = ServiceLimits(),
     _ body: (_ socket: String, _ mount: StubMount) throws -> Void
 ) throws {
-    var template = Array("/tmp/quire-service-XXXXXX".utf8CString)
-    let folder = String(cString: try #require(mkdtemp(&template)))
-    let socket = folder + "/socket"
-    defer { rmdir(folder) }
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let socket = folder.path("socket")
     let mount = StubMount()
     let server = try ServiceServer(
         socketPath: socket, access: access, service: mount, version: "1.2", limits: limits, log: Logger(label: "test"))
@@ -223,10 +223,9 @@ struct ServiceServerTests {
     }
 
     @Test func aStaleSocketIsReplacedAndAnotherFileIsNot() throws {
-        var template = Array("/tmp/quire-service-XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        defer { rmdir(folder) }
-        let socket = folder + "/socket"
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let socket = folder.path("socket")
         func serve() throws -> ServiceServer {
             try ServiceServer(
                 socketPath: socket, access: .everyone, service: StubMount(), version: "1", log: Logger(label: "test"))
@@ -242,10 +241,9 @@ struct ServiceServerTests {
         }
         close(creat(socket, 0o600))
         #expect(throws: Errno.fileExists) { try serve() }
-        unlink(socket)
         #expect(throws: Errno.fileNameTooLong) {
             try ServiceServer(
-                socketPath: folder + "/" + String(repeating: "s", count: 100), access: .everyone, service: StubMount(),
+                socketPath: folder.path(String(repeating: "s", count: 100)), access: .everyone, service: StubMount(),
                 version: "1", log: Logger(label: "test"))
         }
     }
@@ -262,24 +260,17 @@ struct ServiceServerTests {
                     data += s.recv(4096)
                 assert json.loads(data[:-1]) == {"parameters": {"entries": [{"path": "/store/é", "used": 1.5}]}}, data
                 """
-            var pid: pid_t = 0
-            let words = ["python3", "-c", program, socket]
-            let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-            defer { for word in arguments { free(word) } }
-            try #require(posix_spawnp(&pid, "python3", nil, nil, arguments, environ) == 0)
-            var status: Int32 = -1
-            waitpid(pid, &status, 0)
-            #expect(status == 0)
+            let result = try runProgram("python3", ["-c", program, socket])
+            #expect(result.status == 0, "\(result)")
         }
     }
 }
 
 struct ServiceConnectionTests {
     @Test func aServiceThatIsSilentTimesOut() throws {
-        var template = Array("/tmp/quire-service-XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        defer { rmdir(folder) }
-        let path = folder + "/silent"
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let path = folder.path("silent")
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
         var address = sockaddr_un()
@@ -290,7 +281,6 @@ struct ServiceConnectionTests {
                 bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        defer { unlink(path) }
         listen(listener, 1)
         let connection = try ServiceConnection(to: path)
         let begun = ContinuousClock.now

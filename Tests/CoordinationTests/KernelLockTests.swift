@@ -1,5 +1,6 @@
 import Coordination
 import Glibc
+import TestSupport
 import Testing
 
 /// The table against the kernel's own locks on a plain file: the same random requests, the same answers.
@@ -13,23 +14,18 @@ struct KernelLockTests {
         private static let getOFDLock: Int32 = 36
         private static let setOFDLock: Int32 = 37
 
-        private let path: String
+        private let folder: TemporaryFolder
+        private var path: String { folder.path("file") }
         private(set) var descriptors: [Int32] = []
 
         init(descriptors count: Int) throws {
-            var template = Array("/tmp/quire-locks-XXXXXX".utf8CString)
-            let first = mkstemp(&template)
-            try #require(first >= 0)
-            path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-            descriptors = [first]
-            for _ in 1..<count { descriptors.append(Glibc.open(path, O_RDWR | O_CLOEXEC)) }
+            folder = try TemporaryFolder()
+            folder.makeFile("file")
+            for _ in 0..<count { descriptors.append(Glibc.open(path, O_RDWR | O_CLOEXEC)) }
             try #require(!descriptors.contains { $0 < 0 })
         }
 
-        deinit {
-            for descriptor in descriptors { close(descriptor) }
-            unlink(path)
-        }
+        deinit { for descriptor in descriptors { close(descriptor) } }
 
         /// Closes a descriptor, and with it ends its locks, and opens it anew.
         func reopen(_ index: Int) throws {

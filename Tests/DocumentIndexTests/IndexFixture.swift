@@ -2,18 +2,15 @@ import DocumentIndex
 import struct DocumentIndex.Tag
 import Foundation
 import StorePrimitives
+import TestSupport
 import Testing
 
 /// A state folder that goes away with the test, and short ways to say what happened in the store.
 final class StateFolder {
-    let path: String
+    private let folder: TemporaryFolder
+    var path: String { folder.path }
 
-    init() throws {
-        path = FileManager.default.temporaryDirectory.path + "/quire-index-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    init() throws { folder = try TemporaryFolder() }
 
     var file: String { path + "/" + DocumentIndex.fileName }
 

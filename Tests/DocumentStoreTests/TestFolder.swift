@@ -1,35 +1,27 @@
 import CLinux
-import Foundation
 import Glibc
 import StorePrimitives
 import SystemPackage
+import TestSupport
 
-/// A folder of one test's own, removed afterwards, on the file system of `base`.
+/// A store of one test's own, on the file system of `base`.
 final class TestFolder: Sendable {
-    let path: String
+    private let folder: TemporaryFolder
+    var path: String { folder.path }
     let root: Descriptor
 
     /// Ordinary disks keep /tmp; /dev/shm is a tmpfs.
     static let bases = ["/tmp", "/dev/shm"]
 
     init(on base: String = "/tmp") throws {
-        path = "\(base)/quire-store-test-\(getpid())-\(UUID().uuidString)"
-        guard mkdir(path, 0o755) == 0 else { throw Errno(rawValue: errno) }
-        root = try Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY)
+        folder = try TemporaryFolder(in: base)
+        root = try Descriptor(opening: folder.path, flags: CL_O_PATH | O_DIRECTORY)
     }
-
-    deinit { _ = try? shell("chmod -R u+rwx '\(path)'; rm -rf '\(path)'", in: "/") }
 
     /// Runs a script in the folder, in a process of its own; its exit status.
     @discardableResult
-    func shell(_ script: String, in folder: String? = nil) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", script]
-        process.currentDirectoryURL = URL(fileURLWithPath: folder ?? path)
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+    func shell(_ script: String, in place: String? = nil) throws -> Int32 {
+        try runProgram("sh", ["-c", "cd \"$0\" && { \(script)\n}", place ?? path]).status
     }
 
     /// Writes a file from within this process.

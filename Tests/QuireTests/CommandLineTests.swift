@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import SystemPackage
+import TestSupport
 import Testing
 import quire
 
@@ -11,7 +12,7 @@ struct CommandLineTests {
         ["tag", "rename"], ["tag", "undo"], ["recents"], ["recents", "forget"], ["doctor"],
     ])
     func helpStatesExamplesAndExitCodes(command: [String]) throws {
-        let result = try QuireProcess.run(["help"] + command)
+        let result = try runQuire(["help"] + command)
         #expect(result.status == 0)
         #expect(result.output.contains("Exit codes: 0 "))
         #expect(command.isEmpty || result.output.contains("Example"))
@@ -19,14 +20,14 @@ struct CommandLineTests {
     }
 
     @Test func aWrongCommandLineExitsWith64() throws {
-        #expect(try QuireProcess.run("unmount").status == 64)
-        #expect(try QuireProcess.run("recents", "--limit", "0").status == 64)
-        #expect(try QuireProcess.run("mount", "/a", "/b", "/c").status == 64)
+        #expect(try runQuire("unmount").status == 64)
+        #expect(try runQuire("recents", "--limit", "0").status == 64)
+        #expect(try runQuire("mount", "/a", "/b", "/c").status == 64)
     }
 
     @Test func anUnknownMountOptionIsNamed() throws {
         try withFolder { folder in
-            let result = try QuireProcess.run("mount", folder, "-o", "ro,alow_other")
+            let result = try runQuire("mount", folder.path, "-o", "ro,alow_other")
             #expect(result.status == 1)
             #expect(result.errors == "quire: unknown mount option 'alow_other'; did you mean 'allow_other'?\n")
         }
@@ -34,22 +35,22 @@ struct CommandLineTests {
 
     @Test func storesThatCannotBeAreRefused() throws {
         try withFolder { folder in
-            mkdir(folder + "/mnt", 0o700)
-            write("text", to: folder + "/file")
-            let missing = try QuireProcess.run("mount", folder + "/missing", folder + "/mnt")
+            mkdir(folder.path("mnt"), 0o700)
+            folder.makeFile("file", "text")
+            let missing = try runQuire("mount", folder.path("missing"), folder.path("mnt"))
             #expect(missing.status == 1)
             #expect(
-                missing.errors == "quire: \(folder)/missing: there is no such folder to be the store; make it with mkdir\n")
-            let file = try QuireProcess.run("mount", folder + "/file", folder + "/mnt")
+                missing.errors == "quire: \(folder.path)/missing: there is no such folder to be the store; make it with mkdir\n")
+            let file = try runQuire("mount", folder.path("file"), folder.path("mnt"))
             #expect(file.status == 1)
-            #expect(file.errors == "quire: \(folder)/file: is not a folder, so it cannot be the store\n")
+            #expect(file.errors == "quire: \(folder.path)/file: is not a folder, so it cannot be the store\n")
         }
     }
 
     @Test func mountPointsThatCannotBeAreRefused() throws {
         try withFolder { folder in
-            mkdir(folder + "/store", 0o700)
-            mkdir(folder + "/store/deep", 0o700)
+            mkdir(folder.path("store"), 0o700)
+            mkdir(folder.path("store/deep"), 0o700)
             for (store, mountPoint, reason) in [
                 ("/store", "/missing", "there is no such folder to be the mount point"),
                 ("/store", "/store/deep", "the mount point lies inside the store"),
@@ -57,14 +58,14 @@ struct CommandLineTests {
                 ("/store/deep", "/store", "the store lies inside the mount point"),
                 ("/store/deep", "", "the store lies inside the mount point"),
             ] {
-                let result = try QuireProcess.run("mount", folder + store, folder + mountPoint)
+                let result = try runQuire("mount", folder.path + store, folder.path + mountPoint)
                 #expect(result.status == 1)
                 #expect(result.errors.contains(reason))
             }
-            mkdir(folder + "/full", 0o700)
-            write("text", to: folder + "/full/file")
+            mkdir(folder.path("full"), 0o700)
+            folder.makeFile("full/file", "text")
             // As mount(8) calls it: without a command name.
-            let full = try QuireProcess.run(folder + "/store", folder + "/full", "-o", "rw,noauto,x-a=b")
+            let full = try runQuire(folder.path("store"), folder.path("full"), "-o", "rw,noauto,x-a=b")
             #expect(full.status == 1)
             #expect(full.errors.contains("the mount point is not empty"))
             #expect(full.errors.contains("-o nonempty"))
@@ -73,19 +74,19 @@ struct CommandLineTests {
 
     @Test func aStateFolderInsideTheStoreIsRefused() throws {
         try withFolder { folder in
-            let result = try QuireProcess.run("mount", folder, environment: ["QUIRE_STATE_HOME=\(folder)/state/quire"])
+            let result = try runQuire("mount", folder.path, environment: ["QUIRE_STATE_HOME": "\(folder.path)/state/quire"])
             #expect(result.status == 1)
             #expect(result.errors.contains("lies in this store"))
-            #expect(access(folder + "/state", F_OK) != 0)
+            #expect(access(folder.path("state"), F_OK) != 0)
         }
     }
 
     @Test func unmountingWhatIsNoMountFails() throws {
         try withFolder { folder in
-            let plain = try QuireProcess.run("unmount", folder)
+            let plain = try runQuire("unmount", folder.path)
             #expect(plain.status == 1)
-            #expect(plain.errors.contains("\(folder): nothing is mounted here"))
-            let other = try QuireProcess.run("unmount", "/proc")
+            #expect(plain.errors.contains("\(folder.path): nothing is mounted here"))
+            let other = try runQuire("unmount", "/proc")
             #expect(other.status == 1)
             #expect(other.errors.contains("is a mount of type proc, not Quire's; use umount"))
         }
@@ -93,26 +94,25 @@ struct CommandLineTests {
 
     @Test func aPathInNoMountHasNoStatus() throws {
         try withFolder { folder in
-            let result = try QuireProcess.run("status", folder)
+            let result = try runQuire("status", folder.path)
             #expect(result.status == 1)
-            #expect(result.errors.contains("\(folder): is in no Quire mount"))
+            #expect(result.errors.contains("\(folder.path): is in no Quire mount"))
         }
     }
 
     @Test func tagsAreKeptWithAFileOutsideOfMounts() throws {
         try withFolder { folder in
-            let file = folder + "/letter"
-            write("text", to: file)
-            let added = try QuireProcess.run("tag", "add", "urgent", file)
+            let file = folder.makeFile("letter", "text")
+            let added = try runQuire("tag", "add", "urgent", file)
             #expect(added.status == 0)
             #expect(added.errors == "quire: \(file): is in no Quire mount; the tag is kept with the file only\n")
-            #expect(try QuireProcess.run("tag", "add", "home", file).status == 0)
-            #expect(try QuireProcess.run("tag", "list", file).output == "urgent\nhome\n")
-            #expect(try QuireProcess.run("tag", "remove", "urgent", file, folder + "/missing").status == 1)
-            #expect(try QuireProcess.run("tag", "list", file).output == "home\n")
-            #expect(try QuireProcess.run("tag", "remove", "home", file).status == 0)
-            #expect(try QuireProcess.run("tag", "list", file, "--json").output == "[\n\n]\n")
-            let bad = try QuireProcess.run("tag", "add", "a,b", file)
+            #expect(try runQuire("tag", "add", "home", file).status == 0)
+            #expect(try runQuire("tag", "list", file).output == "urgent\nhome\n")
+            #expect(try runQuire("tag", "remove", "urgent", file, folder.path("missing")).status == 1)
+            #expect(try runQuire("tag", "list", file).output == "home\n")
+            #expect(try runQuire("tag", "remove", "home", file).status == 0)
+            #expect(try runQuire("tag", "list", file, "--json").output == "[\n\n]\n")
+            let bad = try runQuire("tag", "add", "a,b", file)
             #expect(bad.status == 1)
             #expect(bad.errors.contains("'a,b' cannot be a tag"))
         }
@@ -123,7 +123,7 @@ struct CommandLineTests {
             let name, result, finding: String
             let remedy: String?
         }
-        let result = try QuireProcess.run("doctor", "/tmp", "--json")
+        let result = try runQuire("doctor", "/tmp", "--json")
         let checks = try JSONDecoder().decode([Check].self, from: Data(result.output.utf8))
         #expect(checks.map(\.name).contains("/dev/fuse"))
         #expect(checks.allSatisfy { $0.result == "ok" || $0.remedy != nil })
@@ -134,21 +134,33 @@ struct CommandLineTests {
 struct StoreLockTests {
     @Test func aSecondDaemonIsToldOfTheFirst() throws {
         try withFolder { folder in
-            let first = try StoreLock(stateFolder: folder, mountPoint: Array("/docs".utf8))
+            let first = try StoreLock(stateFolder: folder.path, mountPoint: Array("/docs".utf8))
             do throws(CommandFailure) {
-                _ = try StoreLock(stateFolder: folder, mountPoint: Array("/other".utf8))
+                _ = try StoreLock(
+                    stateFolder: folder.path, mountPoint: Array("/other".utf8), patience: .milliseconds(100))
                 Issue.record("the lock was given twice")
             } catch {
-                #expect(error.message.hasPrefix("this store is already mounted at /docs by process \(getpid());"))
+                #expect(error.message.hasPrefix("process \(getpid()), which had this store mounted at /docs, has not ended yet"))
             }
             withExtendedLifetime(first) {}
         }
     }
 
+    @Test func aDaemonThatIsEndingIsWaitedFor() throws {
+        try withFolder { folder in
+            folder.makeFile("lock", "1\n/docs")
+            let ending = "cd \"$0\"; flock -o lock sh -c 'touch held; sleep 0.3' & until [ -e \"$0/held\" ]; do sleep 0.01; done"
+            try #require(try runProgram("sh", ["-c", ending, folder.path]).status == 0)
+            let begun = ContinuousClock.now
+            _ = try StoreLock(stateFolder: folder.path, mountPoint: Array("/other".utf8))
+            #expect(ContinuousClock.now - begun < .seconds(5))
+        }
+    }
+
     @Test func theLockEndsWithItsHolder() throws {
         try withFolder { folder in
-            do { _ = try StoreLock(stateFolder: folder, mountPoint: [0x2f]) }
-            _ = try StoreLock(stateFolder: folder, mountPoint: [0x2f])
+            do { _ = try StoreLock(stateFolder: folder.path, mountPoint: [0x2f]) }
+            _ = try StoreLock(stateFolder: folder.path, mountPoint: [0x2f])
         }
     }
 }
@@ -156,17 +168,17 @@ struct StoreLockTests {
 struct CanonicalPathTests {
     @Test func linksDotsAndSlashesAreResolved() throws {
         try withFolder { folder in
-            mkdir(folder + "/a", 0o700)
-            symlink("a", folder + "/link")
-            let expected = Array("\(folder)/a".utf8)
+            mkdir(folder.path("a"), 0o700)
+            symlink("a", folder.path("link"))
+            let expected = Array("\(folder.path)/a".utf8)
             for text in ["/a", "/a/", "/link", "/link//", "/./a/../link/."] {
-                let path = Array((folder + text).utf8)
+                let path = Array((folder.path + text).utf8)
                 let (resolved, mountPoint) = (try CanonicalPath.resolve(path), try CanonicalPath.mountPoint(path))
                 #expect(resolved == expected && mountPoint == expected)
             }
-            #expect(throws: Errno.noSuchFileOrDirectory) { try CanonicalPath.mountPoint(Array("\(folder)/b".utf8)) }
-            let future = try CanonicalPath.future(Array("\(folder)/link/b/c".utf8))
-            #expect(future == Array("\(folder)/a/b/c".utf8))
+            #expect(throws: Errno.noSuchFileOrDirectory) { try CanonicalPath.mountPoint(Array("\(folder.path)/b".utf8)) }
+            let future = try CanonicalPath.future(Array("\(folder.path)/link/b/c".utf8))
+            #expect(future == Array("\(folder.path)/a/b/c".utf8))
         }
     }
 

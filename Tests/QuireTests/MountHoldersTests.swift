@@ -37,13 +37,13 @@ struct MountHoldersTests {
 
     @Test func aProcessIsNamedWithEachThingItHolds() throws {
         try withFolder { folder in
-            write("text", to: folder + "/a b")
-            try withHolder(folder: folder, file: folder + "/a b") { pid in
-                let holders = MountHolders.of(try mount(at: folder))
+            folder.makeFile("a b", "text")
+            try withHolder(folder: folder.path, file: folder.path("a b")) { pid in
+                let holders = MountHolders.of(try mount(at: folder.path))
                 #expect(
                     holders == [
                         MountHolder(
-                            pid: pid, command: "sleep", uses: ["working directory \(folder)", "open file \(folder)/a b"])
+                            pid: pid, command: "sleep", uses: ["working directory \(folder.path)", "open file \(folder.path)/a b"])
                     ])
             }
         }
@@ -51,7 +51,7 @@ struct MountHoldersTests {
 
     @Test func aMappedFileIsHeldWithoutADescriptor() throws {
         try withFolder { folder in
-            let copy = folder + "/sleep"
+            let copy = folder.path("sleep")
             try #require(system("cp /bin/sleep '\(copy)'") == 0)
             var pid: pid_t = 0
             let arguments = [copy, "60"]
@@ -63,7 +63,7 @@ struct MountHoldersTests {
                 waitpid(pid, nil, 0)
             }
             usleep(50_000)  // until the dynamic linker is done
-            let holder = try #require(MountHolders.of(try mount(at: folder)).first)
+            let holder = try #require(MountHolders.of(try mount(at: folder.path)).first)
             #expect(holder.pid == pid)
             #expect(holder.uses == ["running program \(copy)", "mapped file \(copy)"])
         }
@@ -71,9 +71,9 @@ struct MountHoldersTests {
 
     @Test func whoIsBeneathAnotherMountOfTheSamePathIsNoHolder() throws {
         try withFolder { folder in
-            write("text", to: folder + "/a")
-            try withHolder(folder: folder, file: folder + "/a") { _ in
-                let line = "999999 1 0:4095 / \(folder) rw - fuse.quire store rw"
+            folder.makeFile("a", "text")
+            try withHolder(folder: folder.path, file: folder.path("a")) { _ in
+                let line = "999999 1 0:4095 / \(folder.path) rw - fuse.quire store rw"
                 let other = try #require(MountTable(parsing: Array(line.utf8)).entries.first)
                 #expect(MountHolders.of(other) == [])
             }

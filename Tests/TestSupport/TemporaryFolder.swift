@@ -57,28 +57,30 @@ public func readFile(_ path: String) throws(Errno) -> String {
     }
 }
 
-/// Removes a tree without following links or entering other file systems. What cannot be removed is left.
+/// Removes a tree without following links or entering other file systems. What cannot be removed is left. By descriptors: a
+/// path may be longer than the kernel takes.
 public func removeTree(_ path: String) {
     var status = stat()
-    if lstat(path, &status) == 0 { removeTree(path.utf8CString.dropLast(), device: status.st_dev) }
+    if lstat(path, &status) == 0 { removeTree(AT_FDCWD, path, device: status.st_dev) }
 }
-private func removeTree(_ path: ArraySlice<CChar>, device: dev_t) {
-    let terminated = Array(path) + [0]
+private func removeTree(_ parent: Int32, _ name: UnsafePointer<CChar>, device: dev_t) {
     var status = stat()
-    guard lstat(terminated, &status) == 0, status.st_dev == device else { return }
+    guard fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_dev == device else { return }
     guard status.st_mode & S_IFMT == S_IFDIR else {
-        unlink(terminated)
+        unlinkat(parent, name, 0)
         return
     }
-    if status.st_mode & 0o700 != 0o700 { chmod(terminated, 0o700) }
-    if let folder = opendir(terminated) {
+    if status.st_mode & 0o700 != 0o700 { fchmodat(parent, name, 0o700, 0) }
+    if let folder = fdopendir(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
         defer { closedir(folder) }
         while let entry = readdir(folder) {
             // Safe: the name is NUL-terminated inside the record, which stays until the next readdir.
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { $0.prefix { $0 != 0 }.map { CChar(bitPattern: $0) } }
-            if name == [46] || name == [46, 46] { continue }
-            removeTree(path + [CChar(UInt8(ascii: "/"))] + name, device: device)
+            withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
+                    if strcmp(name, ".") != 0, strcmp(name, "..") != 0 { removeTree(dirfd(folder), name, device: device) }
+                }
+            }
         }
     }
-    rmdir(terminated)
+    unlinkat(parent, name, AT_REMOVEDIR)
 }

@@ -29,6 +29,8 @@ final class ChangeJournal: Sendable {
     }
     private let state = Mutex(State())
     private let wake = Signal()
+    private let isEnding = Atomic<Bool>(false)
+    private let ending = Signal()
     private let readers = ReaderProcesses()
     private static let capacity = 200_000
 
@@ -95,7 +97,7 @@ final class ChangeJournal: Sendable {
     }
 
     /// Waits until there are events and no more come for `pause` seconds, for `longest` seconds at most; or for `idle` seconds
-    /// if none come at all.
+    /// if none come at all. Not at all once `endWaiting` was called.
     func waitForPause(of pause: Double, atMost longest: Double, idle: Double) {
         var count = state.withLock { $0.events.count }
         if count == 0 {
@@ -103,13 +105,20 @@ final class ChangeJournal: Sendable {
             count = state.withLock { $0.events.count }
         }
         var waited = 0.0
-        while count > 0, count < Self.capacity / 2, waited < longest {
-            usleep(UInt32(pause * 1e6))
+        while count > 0, count < Self.capacity / 2, waited < longest, !isEnding.load(ordering: .relaxed) {
+            ending.wait(seconds: pause)
             waited += pause
-            let (now, isListening) = state.withLock { ($0.events.count, $0.isListening) }
-            if now == count || !isListening { return }
+            let now = state.withLock { $0.events.count }
+            if now == count { return }
             count = now
         }
+    }
+
+    /// Ends the wait for a pause, now and from now on.
+    func endWaiting() {
+        isEnding.store(true, ordering: .relaxed)
+        ending.signal()
+        wake.signal()
     }
 
     func take() -> [Event] {
@@ -125,7 +134,6 @@ final class ChangeJournal: Sendable {
             $0.isListening = false
             $0.events = []
         }
-        wake.signal()
     }
 }
 

@@ -43,7 +43,10 @@ final class Gatherer: @unchecked Sendable {
     }
 
     func stop() {
-        state.withLock { $0.isOver = true }
+        state.withLock {
+            $0.isOver = true
+            $0.current?.stop()
+        }
         wake.signal()
         thread?.join()
     }
@@ -95,6 +98,7 @@ final class Gatherer: @unchecked Sendable {
         keeper.catchUp()
         let gather = StoreGather(root: keeper.reader.store, startingAt: folder)
         state.withLock { state in
+            if state.isOver { gather.stop() }
             state.current = gather
             if folder.isRoot { state.progress.state = "running" }
         }
@@ -130,7 +134,7 @@ final class Gatherer: @unchecked Sendable {
                 return false
             }
             moment = index.moment()
-            return !state.withLock { $0.isOver }
+            return true
         }
         guard isComplete, failure == nil else {
             index.abandonGather(pass)

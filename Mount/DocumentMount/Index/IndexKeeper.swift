@@ -50,11 +50,17 @@ final class IndexKeeper: @unchecked Sendable {
     /// How often opens for reading are looked at again, to count those that have stood their time.
     private static let settlingInterval = 1.0
 
+    /// Takes what the journal still has, and ends. No more events may come.
     func stop() {
         gatherer.stop()
         isOver.store(true, ordering: .relaxed)
-        journal.stopListening()
+        journal.endWaiting()
         thread?.join()
+        processing.withLock {
+            // Nobody will find out more about who opened the last ones.
+            process(journal.take(), settlingBy: .seconds(Int64.max))
+        }
+        journal.stopListening()
         do throws(IndexError) { try index.close() } catch { log.warning("closing the index failed: \(error)") }
     }
 
@@ -69,7 +75,7 @@ final class IndexKeeper: @unchecked Sendable {
         }
     }
 
-    private func process(_ events: [ChangeJournal.Event]) {
+    private func process(_ events: [ChangeJournal.Event], settlingBy now: Duration = IndexKeeper.monotonic) {
         var batch = Batch(reader: reader)
         for (event, place) in zip(events, LaterMoves.places(for: events)) {
             switch event {
@@ -99,7 +105,7 @@ final class IndexKeeper: @unchecked Sendable {
             case .overflow: gatherer.gather(.root)
             }
         }
-        for use in classifier.settle(now: Self.monotonic) {
+        for use in classifier.settle(now: now) {
             batch.add(.used(use.path, by: use.user, at: use.time, written: false))
         }
         commit(batch.takeChanges())

@@ -22,6 +22,8 @@ final class MountedFileSystem: FileSystemOperations {
     let tunnel: Tunnel
     let locks = LockService()
     let writers = WriterTable()
+    /// Files and folders that the kernel holds open.
+    let openHandles = Atomic<Int>(0)
     let log: Logger
     /// Set before the first request.
     let session = SessionReference()
@@ -51,6 +53,8 @@ final class MountedFileSystem: FileSystemOperations {
     }
 
     func prepareThread() { privileges.prepareThread() }
+
+    var hasOpenFiles: Bool { openHandles.load(ordering: .relaxed) > 0 }
 
     /// The attributes as apps see them. A file system mounted inside the store has inode numbers of its own, which must not
     /// meet the store's: programs take two files of one device and inode for hard links.

@@ -8,16 +8,19 @@ extension MountedFileSystem {
     func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
         let node = table.node(node)
         if let item = node.item {
-            let handle = FolderHandle(.list(try listing(of: item, caller, node)))
-            return OpenedFolder(handle: handle.handedToKernel(), cached: false)
+            return opened(.list(try listing(of: item, caller, node)), cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
         // The store's own folder is listed with the virtual folders in it: a list, since no offset is free for more entries.
         if node.isRoot, let virtualFolders, !virtualFolders.listedNames.isEmpty {
-            let handle = FolderHandle(.list(try rootListing(descriptor, virtualFolders)))
-            return OpenedFolder(handle: handle.handedToKernel(), cached: cacheTime != .none)
+            return opened(.list(try rootListing(descriptor, virtualFolders)), cached: cacheTime != .none)
         }
-        return OpenedFolder(handle: FolderHandle(.store(descriptor)).handedToKernel(), cached: cacheTime != .none)
+        return opened(.store(descriptor), cached: cacheTime != .none)
+    }
+
+    private func opened(_ source: FolderHandle.Source, cached: Bool) -> OpenedFolder {
+        openHandles.add(1, ordering: .relaxed)
+        return OpenedFolder(handle: FolderHandle(source).handedToKernel(), cached: cached)
     }
 
     private func rootListing(_ descriptor: Descriptor, _ virtualFolders: VirtualFolders) throws(Errno) -> [FolderHandle.ListedEntry] {
@@ -82,7 +85,10 @@ extension MountedFileSystem {
             next: next)
     }
 
-    func releaseFolder(_ handle: HandleID) { _ = FolderHandle.consume(handle) }
+    func releaseFolder(_ handle: HandleID) {
+        _ = FolderHandle.consume(handle)
+        openHandles.subtract(1, ordering: .relaxed)
+    }
 
     func synchronizeFolder(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {
         guard case .store(let descriptor) = FolderHandle.of(handle).source else {

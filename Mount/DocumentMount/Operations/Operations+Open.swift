@@ -15,7 +15,7 @@ extension MountedFileSystem {
         } catch {
             return reply.fail(error)
         }
-        let id = handle.handedToKernel()
+        let id = handOver(handle)
         if !reply.succeed(OpenedFile(handle: id, mode: mode)) { release(id) }
     }
 
@@ -49,7 +49,7 @@ extension MountedFileSystem {
     }
 
     private func answer(_ created: (entry: Entry, handle: FileHandle, mode: OpenMode), _ reply: consuming Reply<CreatedFile>) {
-        let id = created.handle.handedToKernel()
+        let id = handOver(created.handle)
         let file = OpenedFile(handle: id, mode: created.mode)
         if !reply.succeed(CreatedFile(entry: created.entry, file: file)) {
             let node = created.handle.node
@@ -179,7 +179,13 @@ extension MountedFileSystem {
         return .passthrough(state.backing!.id)
     }
 
+    private func handOver(_ handle: FileHandle) -> HandleID {
+        openHandles.add(1, ordering: .relaxed)
+        return handle.handedToKernel()
+    }
+
     func release(_ id: HandleID) {
+        defer { openHandles.subtract(1, ordering: .relaxed) }
         // Before the handle's address can be another's.
         locks.released(handle: id)
         let handle = FileHandle.consume(id)
@@ -199,6 +205,9 @@ extension MountedFileSystem {
             noteWriting(handle)
         }
     }
+
+    /// At the end of serving: files still open for writing get no RELEASE.
+    func noteOpenWriters() { for handle in writers.current { noteWriting(handle) } }
 
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
     /// passthrough.

@@ -16,6 +16,7 @@ final class RingServer: @unchecked Sendable {
     private let capacity: Int
     private let bell: Descriptor
     private let mailbox = Mutex<[RingRequest]>([])
+    private let works = Atomic<Bool>(false)
 
     // The thread's own.
     private var ring: OpaquePointer!
@@ -32,6 +33,9 @@ final class RingServer: @unchecked Sendable {
         self.capacity = capacity
         bell = Descriptor(owning: try check(cl_eventfd()))
     }
+
+    /// Whether a request is being worked on.
+    var isWorking: Bool { works.load(ordering: .relaxed) }
 
     /// Serves until the mount is gone or the session is told to end. Throws what the kernel refused the ring or the place with.
     func run() throws(Errno) {
@@ -62,7 +66,9 @@ final class RingServer: @unchecked Sendable {
     private func serve(_ place: RingRequest, _ tag: UInt64) throws(Errno) {
         offered -= 1
         var buffer = place.received()
+        works.store(true, ordering: .relaxed)
         place.working { session.process(&buffer) }
+        works.store(false, ordering: .relaxed)
         switch place.progress {
         case .answered:
             try place.commit(ring, device: session.device, queue: queue, tag: tag)

@@ -30,6 +30,7 @@ public final class StoreGather: Sendable {
     private let folders = Atomic(0)
     private let documents = Atomic(0)
     private let skipped = Atomic(0)
+    private let isStopped = Atomic(false)
 
     /// - Parameters:
     ///   - root: the store's root; O_PATH will do.
@@ -50,7 +51,10 @@ public final class StoreGather: Sendable {
             skipped: skipped.load(ordering: .relaxed))
     }
 
-    /// Gathers, in the calling thread, until done or until `deliver` answers false. Returns whether all was gathered. Throws
+    /// Has `run` end after the folder it is at, or the next batch. From any thread.
+    public func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    /// Gathers, in the calling thread, until done, stopped, or until `deliver` answers false. Returns whether all was gathered. Throws
     /// only if the folder to start at cannot be opened. To be run once.
     ///
     /// The calling thread's processor and I/O priority are lowered and stay so: it should be a thread of the gather's own.
@@ -66,7 +70,7 @@ public final class StoreGather: Sendable {
         batch.reserveCapacity(batchSize)
         var unreadableFiles = 0
         var goOn = true
-        while goOn, let folder = try walk.next() {
+        while goOn, !isStopped.load(ordering: .relaxed), let folder = try walk.next() {
             reader.enter(folder.descriptor)
             walk.list(folder) { name, kind in
                 guard kind == .file else { return true }
@@ -80,7 +84,7 @@ public final class StoreGather: Sendable {
                 }
                 documents.add(1, ordering: .relaxed)
                 if batch.count == batchSize {
-                    goOn = deliver(batch)
+                    goOn = deliver(batch) && !isStopped.load(ordering: .relaxed)
                     batch.removeAll(keepingCapacity: true)
                 }
                 return goOn
@@ -89,6 +93,7 @@ public final class StoreGather: Sendable {
             skipped.store(walk.skipped + unreadableFiles, ordering: .relaxed)
         }
         skipped.store(walk.skipped + unreadableFiles, ordering: .relaxed)
+        goOn = goOn && !isStopped.load(ordering: .relaxed)
         if goOn, !batch.isEmpty { goOn = deliver(batch) }
         return goOn
     }

@@ -7,18 +7,27 @@ import SystemPackage
 package struct StoreLock {
     private let file: Descriptor
 
-    /// Takes the lock and writes who has it. Throws when another daemon holds it, naming that daemon.
-    package init(stateFolder: String, mountPoint: [UInt8]) throws(CommandFailure) {
+    /// How long a daemon whose mount is gone may take to end: it closes what is still open and writes its index to disk.
+    package static let patience = Duration.seconds(10)
+
+    /// Takes the lock and writes who has it. Throws when another daemon holds it, naming that daemon; one that serves no mount
+    /// is about to end, and waited for.
+    package init(
+        stateFolder: String, mountPoint: [UInt8], patience: Duration = StoreLock.patience
+    ) throws(CommandFailure) {
         let path = stateFolder + "/lock"
         do {
             file = try Descriptor(opening: path, flags: O_RDWR | O_CREAT, mode: 0o600)
         } catch {
             throw CommandFailure("\(path): \(error); the state folder must be writable")
         }
-        guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
+        let deadline = ContinuousClock.now + patience
+        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
             let reason = Errno(rawValue: errno)
             guard reason == .wouldBlock else { throw CommandFailure("\(path): cannot be locked: \(reason)") }
-            throw Self.conflict(FileSystem.contents(path) ?? [])
+            let holder = Holder(FileSystem.contents(path) ?? [])
+            if holder?.isMounted == true || ContinuousClock.now >= deadline { throw Self.conflict(holder) }
+            usleep(10_000)
         }
         let holder = Array("\(getpid())\n".utf8) + mountPoint
         _ = cl_ftruncate(file.number, 0)
@@ -27,11 +36,29 @@ package struct StoreLock {
         }
     }
 
-    private static func conflict(_ holder: [UInt8]) -> CommandFailure {
-        let lines = holder.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
-        guard lines.count == 2 else { return CommandFailure("another daemon is just mounting this store; try again") }
+    private static func conflict(_ holder: Holder?) -> CommandFailure {
+        guard let holder else { return CommandFailure("another daemon is just mounting this store; try again") }
+        let (place, process) = (shown(holder.mountPoint), holder.process)
+        if holder.isMounted {
+            return CommandFailure(
+                "this store is already mounted at \(place) by process \(process); 'quire unmount \(place)' ends that")
+        }
         return CommandFailure(
-            "this store is already mounted at \(shown(lines[1])) by process \(shown(lines[0])); "
-                + "'quire unmount \(shown(lines[1]))' ends that")
+            "process \(process), which had this store mounted at \(place), has not ended yet: files may still be open there; "
+                + "close them, or end it with 'kill \(process)'")
+    }
+
+    /// Who has the lock, as the file tells.
+    private struct Holder {
+        let process: String
+        let mountPoint: [UInt8]
+
+        init?(_ content: [UInt8]) {
+            let lines = content.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
+            guard lines.count == 2 else { return nil }
+            (process, mountPoint) = (shown(lines[0]), Array(lines[1]))
+        }
+
+        var isMounted: Bool { MountTable.current().entries.contains { $0.isQuire && $0.mountPoint == mountPoint } }
     }
 }

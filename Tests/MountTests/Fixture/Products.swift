@@ -4,19 +4,17 @@ import Testing
 
 /// The programs of this package, where an ordinary user can run them: the package may lie in a folder closed to others.
 enum Products {
-    /// A folder for PATH, removed when the tests end.
-    static let folder: String = {
-        var template = Array("/tmp/quire-test.XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { fatalError("/tmp must be writable") }
-        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        chmod(folder, 0o755)
+    /// For PATH; removed when the tests end.
+    private static let place: TemporaryFolder = {
+        guard let place = try? TemporaryFolder(in: "/tmp") else { fatalError("/tmp must be writable") }
         for name in ["quire", "PosixChecks", "FileExerciser"] {
-            let copied = try? runProgram("cp", ["-p", builtProduct(name), "\(folder)/\(name)"])
+            let copied = try? runProgram("cp", ["-p", builtProduct(name), place.path(name)])
             precondition(copied?.status == 0, "\(builtProduct(name)) is missing: build first")
         }
         atexit { removeTree(Products.folder) }
-        return folder
+        return place
     }()
+    static var folder: String { place.path }
 
     static let searchPath = folder + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 }

@@ -27,6 +27,23 @@ extension MountTests {
             }
         }
 
+        /// A document open for writing is a use too, though its closing comes too late.
+        @Test(arguments: Account.allCases, [false, true])
+        func whatIsUsedJustBeforeTheEndIsListedAfterwards(account: Account, bySignal: Bool) throws {
+            try withMount(account, prepare: Self.documents) { mount in
+                try mount.shell("cat a; sleep 0.05; echo more >>b")
+                let end = bySignal ? "kill \(try #require(mount.daemon))" : "quire unmount \"$M\""
+                if bySignal {
+                    try mount.shell("sleep 0.05; exec 9>>c; echo more >&9; \(end); sleep 1.5")
+                } else {
+                    try mount.shell(end, in: "/")
+                }
+                try mount.mount()
+                try mount.gathered()
+                #expect(try mount.names(in: ".recents") == (bySignal ? ["c", "b", "a"] : ["b", "a"]))
+            }
+        }
+
         @Test func aLinksTimeIsWhenTheDocumentWasUsed() throws {
             try withMount(prepare: Self.documents + "; touch -d 2001-01-01 a") { mount in
                 let before = time(nil)

@@ -1,15 +1,10 @@
 import SystemCalls
 
-/// A child that holds a flock until told.
 private func holder(_ path: String, _ operation: Int32 = LOCK_EX) throws -> Child {
-    let child = try Child { side in
-        let fd = try open(path, O_RDONLY)
-        try flock(fd, operation)
-        try side.tell()
-        try side.awaitParent()
-    }
-    try child.awaitChild()
-    return child
+    try lockHolder(path, O_RDONLY) { fd in try flock(fd, operation) }
+}
+private func waiter(_ path: String, _ operation: Int32 = LOCK_EX) throws -> Child {
+    try lockWaiter(path, O_RDONLY) { fd in try flock(fd, operation) }
 }
 
 extension Table {
@@ -22,8 +17,7 @@ extension Table {
                     try expect(.wouldBlock) { try flock(fd, LOCK_EX | LOCK_NB) }
                     try expect(.wouldBlock) { try flock(fd, LOCK_SH | LOCK_NB) }
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("shared locks share") {
                 try makeFile("f")
@@ -32,8 +26,7 @@ extension Table {
                     try flock(fd, LOCK_SH | LOCK_NB)
                     try expect(.wouldBlock) { try flock(fd, LOCK_EX | LOCK_NB) }
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("two handles of one process exclude each other") {
                 try makeFile("f")
@@ -112,57 +105,28 @@ extension Table {
             check("a blocking lock waits until it is free") {
                 try makeFile("f")
                 let other = try holder("f")
-                let waiter = try Child { side in
-                    let fd = try open("f", O_RDONLY)
-                    try side.tell()
-                    try flock(fd, LOCK_EX)
-                    try side.tell()
-                }
-                try waiter.awaitChild()
-                try expectTrue(try !waiter.tells(within: 150), "a waiter that waits")
-                try other.tell()
-                try waiter.awaitChild()
-                try waiter.finish()
-                try other.finish()
+                try expectWait(of: try waiter("f"), for: other)
             }
             check("a blocking lock is interrupted by a signal: EINTR") {
                 try makeFile("f")
                 let other = try holder("f")
-                try done(sc_catch(SIGALRM))
-                try withFile("f", O_RDONLY) { fd in
-                    try done(sc_alarm(100))
-                    try expect(.interrupted) { try flock(fd, LOCK_EX) }
-                    try done(sc_alarm(0))
-                }
-                try other.tell()
-                try other.finish()
+                try expectInterrupted("f", O_RDONLY) { fd in try flock(fd, LOCK_EX) }
+                try other.letGo()
                 try withFile("f", O_RDONLY) { fd in try flock(fd, LOCK_EX | LOCK_NB) }
             }
             check("waiters for shared locks all get it at once") {
                 try makeFile("f")
                 let other = try holder("f")
-                let waiters = try (0..<4).map { _ in
-                    try Child { side in
-                        let fd = try open("f", O_RDONLY)
-                        try side.tell()
-                        try flock(fd, LOCK_SH)
-                        try side.tell()
-                        try side.awaitParent()
-                    }
-                }
+                let waiters = try (0..<4).map { _ in try waiter("f", LOCK_SH) }
+                try other.letGo()
                 for waiter in waiters { try waiter.awaitChild() }
-                try other.tell()
-                for waiter in waiters { try waiter.awaitChild() }
-                for waiter in waiters { try waiter.tell() }
-                for waiter in waiters { try waiter.finish() }
-                try other.finish()
+                for waiter in waiters { try waiter.letGo() }
             }
             check("flock and fcntl locks do not know of each other") {
                 try makeFile("f")
                 let other = try holder("f")
                 try withFile("f", O_RDWR) { fd in try lock(fd, F_SETLK, F_WRLCK) }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("a folder is locked") {
                 try mkdir("d")
@@ -192,26 +156,7 @@ extension Table {
             }
             check("16 waiters hold nobody up") {
                 try makeFile("f")
-                let other = try holder("f")
-                let waiters = try (0..<16).map { _ in
-                    try Child { side in
-                        let fd = try open("f", O_RDONLY)
-                        try side.tell()
-                        try flock(fd, LOCK_EX)
-                    }
-                }
-                for waiter in waiters {
-                    try waiter.awaitChild()
-                    try waiter.awaitSleep()
-                }
-                for number in 0..<100 {
-                    try makeFile("g\(number)", "abc")
-                    try expectContent("g\(number)", "abc")
-                    try unlink("g\(number)")
-                }
-                try other.tell()
-                for waiter in waiters { try waiter.finish() }
-                try other.finish()
+                try expectNobodyIsHeldUp(by: try holder("f")) { try waiter("f") }
             }
             check("a counter kept under a lock by four processes misses nothing") {
                 try makeFile("f", "0")

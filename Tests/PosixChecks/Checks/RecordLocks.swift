@@ -14,18 +14,13 @@ private func free(_ path: String, _ type: Int32 = F_WRLCK, _ start: Int = 0, _ l
     } catch is Skipped { return false }
 }
 
-/// A child that holds a lock until told, or until it is ended.
 private func holder(
     _ path: String, _ command: Int32 = F_SETLK, _ type: Int32 = F_WRLCK, _ start: Int = 0, _ length: Int = 0
 ) throws -> Child {
-    let child = try Child { side in
-        let fd = try open(path, O_RDWR)
-        try lock(fd, command, type, start, length)
-        try side.tell()
-        try side.awaitParent()
-    }
-    try child.awaitChild()
-    return child
+    try lockHolder(path, O_RDWR) { fd in try lock(fd, command, type, start, length) }
+}
+private func waiter(_ path: String, _ command: Int32 = F_SETLKW) throws -> Child {
+    try lockWaiter(path, O_RDWR) { fd in try lock(fd, command, F_WRLCK) }
 }
 
 extension Table {
@@ -42,8 +37,7 @@ extension Table {
                         try lock(fd, F_SETLK, F_RDLCK)
                     }
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("read locks share") {
                 try makeFile("f")
@@ -52,8 +46,7 @@ extension Table {
                     try lock(fd, F_SETLK, F_RDLCK)
                     try expect(.resourceTemporarilyUnavailable) { try lock(fd, F_SETLK, F_WRLCK) }
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("ranges that do not meet do not exclude") {
                 try makeFile("f")
@@ -64,8 +57,7 @@ extension Table {
                     try expect(.resourceTemporarilyUnavailable) { try lock(fd, F_SETLK, F_WRLCK, 199, 1) }
                     try expect(.resourceTemporarilyUnavailable) { try lock(fd, F_SETLK, F_WRLCK, 50, 51) }
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("a lock to the end covers what is appended later") {
                 try makeFile("f", "abc")
@@ -75,8 +67,7 @@ extension Table {
                     try expect(.resourceTemporarilyUnavailable) { try lock(fd, F_SETLK, F_WRLCK, 900, 10) }
                     try lock(fd, F_SETLK, F_WRLCK, 0, 2)
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("unlocking frees the range only") {
                 try makeFile("f")
@@ -109,8 +100,7 @@ extension Table {
                     try expectEqual(found.process, other.process, "process")
                     try expectEqual(try lock(fd, F_GETLK, F_WRLCK, 100, 10).type, F_UNLCK, "type where nothing is held")
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("closing any descriptor of the file frees all of the process's locks") {
                 try makeFile("f")
@@ -140,8 +130,7 @@ extension Table {
                 try withFile("g", O_RDWR) { fd in
                     try expect(.resourceTemporarilyUnavailable) { try lock(fd, F_SETLK, F_WRLCK) }
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("locks stay with a renamed file, and the name made anew is free") {
                 try makeFile("f")
@@ -150,8 +139,7 @@ extension Table {
                 try makeFile("f")
                 try expectTrue(try !free("g"), "the renamed file held")
                 try expectTrue(try free("f"), "the new file free")
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("a killed process's locks are free") {
                 try makeFile("f")
@@ -190,46 +178,22 @@ extension Table {
             check("a blocking lock waits until it is free") {
                 try makeFile("f")
                 let other = try holder("f")
-                let waiter = try Child { side in
-                    let fd = try open("f", O_RDWR)
-                    try side.tell()
-                    try lock(fd, F_SETLKW, F_WRLCK)
-                    try side.tell()
-                }
-                try waiter.awaitChild()
-                try expectTrue(try !waiter.tells(within: 150), "a waiter that waits")
-                try other.tell()
-                try waiter.awaitChild()
-                try waiter.finish()
-                try other.finish()
+                try expectWait(of: try waiter("f"), for: other)
             }
             check("a blocking lock is interrupted by a signal: EINTR") {
                 try makeFile("f")
                 let other = try holder("f")
-                try done(sc_catch(SIGALRM))
-                try withFile("f", O_RDWR) { fd in
-                    try done(sc_alarm(100))
-                    try expect(.interrupted) { try lock(fd, F_SETLKW, F_WRLCK) }
-                    try done(sc_alarm(0))
-                }
-                try expectTrue(sc_caught(SIGALRM) > 0, "a signal")
-                try other.tell()
-                try other.finish()
+                try expectInterrupted("f", O_RDWR) { fd in try lock(fd, F_SETLKW, F_WRLCK) }
+                try other.letGo()
                 try expectTrue(try free("f"), "nothing left behind by the interrupted wait")
             }
             check("a killed waiter leaves nothing behind") {
                 try makeFile("f")
                 let other = try holder("f")
-                let waiter = try Child { side in
-                    let fd = try open("f", O_RDWR)
-                    try side.tell()
-                    try lock(fd, F_SETLKW, F_WRLCK)
-                }
-                try waiter.awaitChild()
-                try waiter.awaitSleep()
-                try waiter.end(by: SIGKILL)
-                try other.tell()
-                try other.finish()
+                let killed = try waiter("f")
+                try killed.awaitSleep()
+                try killed.end(by: SIGKILL)
+                try other.letGo()
                 try expectTrue(try free("f"), "free")
             }
             check("two processes that wait for each other: one gets EDEADLK") {
@@ -287,28 +251,7 @@ extension Table {
             }
             check("16 waiters hold nobody up: files are made, read, listed and removed meanwhile") {
                 try makeFile("f")
-                let other = try holder("f")
-                let waiters = try (0..<16).map { _ in
-                    try Child { side in
-                        let fd = try open("f", O_RDWR)
-                        try side.tell()
-                        try lock(fd, F_SETLKW, F_WRLCK)
-                        try lock(fd, F_SETLK, F_UNLCK)
-                    }
-                }
-                for waiter in waiters {
-                    try waiter.awaitChild()
-                    try waiter.awaitSleep()
-                }
-                for number in 0..<100 {
-                    try makeFile("g\(number)", "abc")
-                    try expectContent("g\(number)", "abc")
-                    try expectEqual(try names(in: "."), ["f", "g\(number)"])
-                    try unlink("g\(number)")
-                }
-                try other.tell()
-                for waiter in waiters { try waiter.finish() }
-                try other.finish()
+                try expectNobodyIsHeldUp(by: try holder("f")) { try waiter("f") }
             }
         }
         family("OFD locks") {
@@ -370,24 +313,12 @@ extension Table {
                         try expectEqual(found.process, -1, "process")
                     }
                 }
-                try other.tell()
-                try other.finish()
+                try other.letGo()
             }
             check("a blocking OFD lock waits until it is free") {
                 try makeFile("f")
                 let other = try holder("f", F_OFD_SETLK)
-                let waiter = try Child { side in
-                    let fd = try open("f", O_RDWR)
-                    try side.tell()
-                    try lock(fd, F_OFD_SETLKW, F_WRLCK)
-                    try side.tell()
-                }
-                try waiter.awaitChild()
-                try expectTrue(try !waiter.tells(within: 150), "a waiter that waits")
-                try other.tell()
-                try waiter.awaitChild()
-                try waiter.finish()
-                try other.finish()
+                try expectWait(of: try waiter("f", F_OFD_SETLKW), for: other)
             }
             check("a killed process's lock is free") {
                 try makeFile("f")

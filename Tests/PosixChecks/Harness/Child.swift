@@ -81,6 +81,11 @@ final class Child {
         }
     }
 
+    /// Lets the child go on to its end and waits for it. Throws what it threw.
+    func letGo(line: Int = #line) throws {
+        try tell()
+        try finish(line: line)
+    }
     /// Waits for the child to end, and throws what it threw.
     func finish(line: Int = #line) throws {
         guard !finished else { return }

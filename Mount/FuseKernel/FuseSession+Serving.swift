@@ -1,0 +1,102 @@
+internal import CFuse
+internal import Glibc
+internal import StorePrimitives
+internal import Synchronization
+public import SystemPackage
+
+extension FuseSession {
+    var isEnding: Bool { fuse_session_exited(session) != 0 }
+
+    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Throws what the kernel refused its rings with, after
+    /// it had agreed to them: no request was served.
+    public func serve() throws(Errno) {
+        // The first request is INIT: its answer decides how the others come.
+        start("quire-serve-0") { [self] in serveRequests(dispatcher.slots[0]) }
+        channel.agreed.wait()
+        let refusal = Mutex<Errno?>(nil)
+        if channel.ringsGranted, let rings = channel.rings {
+            dispatcher.readsByOne()
+            startRings(rings) { [self] error in
+                refusal.withLock { $0 = $0 ?? error }
+                unmount()
+            }
+        } else {
+            for (index, slot) in dispatcher.slots.enumerated().dropFirst() {
+                start("quire-serve-\(index)") { [self] in serveRequests(slot) }
+            }
+        }
+        let pulse = NamedThread("quire-pulse") { [dispatcher] in dispatcher.watch() }
+        while running.load(ordering: .relaxed) > 0 { allEnded.wait(seconds: 1) }
+        // Nobody interrupts a thread that was joined.
+        let threads = serving.withLock { serving in
+            defer { serving = [] }
+            return serving
+        }
+        for thread in threads + [pulse] { thread.join() }
+        notifier.stop()
+        disconnect()
+        if let refused = refusal.withLock({ $0 }) { throw refused }
+    }
+
+    private func startRings(_ rings: KernelRings, onRefusal refused: @escaping @Sendable (Errno) -> Void) {
+        do throws(Errno) {
+            let servers = try rings.servers(self)
+            ringServers.withLock { $0 = servers }
+            for (index, server) in servers.enumerated() {
+                start("quire-ring-\(index)") { [self] in
+                    fileSystem.prepareThread()
+                    do throws(Errno) { try server.run() } catch { refused(error) }
+                }
+            }
+        } catch {
+            refused(error)
+        }
+    }
+
+    private func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        running.wrappingAdd(1, ordering: .relaxed)
+        let thread = NamedThread(name) { [self] in
+            body()
+            if running.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { allEnded.signal() }
+        }
+        serving.withLock { $0.append(thread) }
+    }
+
+    private func serveRequests(_ slot: Dispatcher.Slot) {
+        fileSystem.prepareThread()
+        var buffer = fuse_buf()
+        defer { free(buffer.mem) }
+        while !isEnding, dispatcher.takeSeat(slot) {
+            let asked = Self.microseconds
+            let received = fuse_session_receive_buf(session, &buffer)
+            if received == -EINTR { continue }
+            if received <= 0 { break }
+            // What is there already is read in less.
+            dispatcher.began(slot, waited: Self.microseconds - asked > 5)
+            if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
+            answer(&buffer)
+            dispatcher.ended(slot)
+            // Only FORGET and INTERRUPT come this way then: many at once cost less.
+            if channel.ringsGranted { usleep(1_000) }
+        }
+        fuse_session_exit(session)
+        dispatcher.finish()
+        channel.agreed.signal()
+    }
+
+    /// A request that came by a ring.
+    func process(_ buffer: inout fuse_buf) {
+        channel.received(buffer.mem, count: buffer.size)
+        answer(&buffer)
+    }
+
+    private func answer(_ buffer: inout fuse_buf) {
+        if !answersStatx(buffer) { fuse_session_process_buf(session, &buffer) }
+    }
+
+    private static var microseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
+    }
+}
