@@ -11,9 +11,9 @@ extension Mount {
     func attempt(
         _ script: String, in place: String? = nil, as user: UInt32? = nil, limit: Duration = .seconds(120)
     ) throws -> ProgramResult {
-        try runProgram(
-            "bash", ["-c", "set -euo pipefail; cd \"$0\"\n" + script, place ?? path], environment: environment,
-            limit: limit, user: user ?? account.uid)
+        let words = ["-c", "set -euo pipefail; cd \"$0\"\n" + script, place ?? path]
+        return LastProgram.ended(
+            script, try runProgram("bash", words, environment: environment, limit: limit, user: user ?? account.uid))
     }
 
     /// Runs a script that must succeed. What it printed, without the last newline.

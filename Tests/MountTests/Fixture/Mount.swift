@@ -40,8 +40,9 @@ final class Mount {
 
     /// Runs `quire` as this mount's user.
     func quire(_ arguments: String..., limit: Duration = .seconds(60)) throws -> ProgramResult {
-        try runProgram(
-            Products.folder + "/quire", arguments, environment: environment, limit: limit, user: account.uid)
+        LastProgram.ended(
+            arguments.joined(separator: " "),
+            try runProgram(Products.folder + "/quire", arguments, environment: environment, limit: limit, user: account.uid))
     }
 
     /// Mounts the store, and waits until it answers. Throws if it is refused.

@@ -81,9 +81,10 @@ extension MountTests {
             try withMount { (mount: Mount) throws in
                 #expect(try mount.shell("""
                     sqlite3 base 'create table t (n); insert into t values (7)'
-                    sqlite3 base < <(cd /; echo 'pragma cache_size=1; begin exclusive; delete from t;
-                        insert into t select value from generate_series(1, 20000);'; sleep 2) & sleep 1
-                    test -s base-journal; kill -9 $!; wait || true
+                    mkfifo "$T/input"; sqlite3 base <"$T/input" & exec 8>"$T/input"
+                    echo 'pragma cache_size=1; begin exclusive; delete from t;
+                        insert into t select value from generate_series(1, 20000);' >&8
+                    until [ -s base-journal ] && [ $(stat -c %s base) -gt 100000 ]; do sleep 0.01; done; kill -9 $!; wait || true
                     sqlite3 base 'select count(*), sum(n) from t; pragma integrity_check'
                     """) == "1|7\nok")
             }

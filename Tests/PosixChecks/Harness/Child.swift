@@ -70,13 +70,19 @@ final class Child {
     }
 
     /// Waits until the child sleeps, for a lock that it has just asked for: seen five times in a row.
-    func awaitSleep(line: Int = #line) throws {
+    func awaitSleep(line: Int = #line) throws { try Child.awaitSleep(of: [self], line: line) }
+
+    /// As above, of all these at once.
+    static func awaitSleep(of children: [Child], line: Int = #line) throws {
         var seen = 0
         try eventually(line: line) {
-            // "pid (name) state ...": S sleeping, D sleeping without being interrupted.
-            let state = String(decoding: try content("/proc/\(process)/stat"), as: UTF8.self).split(separator: ") ").last?
-                .first
-            seen = state == "S" || state == "D" ? seen + 1 : 0
+            let allSleep = try children.allSatisfy { child in
+                // "pid (name) state ...": S sleeping, D sleeping without being interrupted.
+                let status = String(decoding: try content("/proc/\(child.process)/stat"), as: UTF8.self)
+                let state = status.split(separator: ") ").last?.first
+                return state == "S" || state == "D"
+            }
+            seen = allSleep ? seen + 1 : 0
             return seen == 5
         }
     }

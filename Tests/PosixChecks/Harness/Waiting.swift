@@ -42,7 +42,7 @@ func expectInterrupted(_ path: String, _ flags: Int32, line: Int = #line, _ take
 /// Files are made, read, listed and removed while 16 processes wait for the holder's lock on the folder's only file.
 func expectNobodyIsHeldUp(by holder: Child, _ waiter: () throws -> Child) throws {
     let waiters = try (0..<16).map { _ in try waiter() }
-    for waiter in waiters { try waiter.awaitSleep() }
+    try Child.awaitSleep(of: waiters)
     let file = try names(in: ".")
     for number in 0..<100 {
         try makeFile("g\(number)", "abc")
