@@ -9,7 +9,9 @@ internal import SystemPackage
 /// runs, so that no other processor has to be woken for it: measured 11 us a request where read(2) and write(2) of the device take
 /// 20 to 60. FORGET and INTERRUPT still come by the device.
 final class KernelRings: Sendable {
-    private let queues: Int
+    /// Processors that run, and those that may be added: the kernel has a queue for each.
+    private let online: [Int]
+    private let absent: [Int]
     private let threadsPerQueue: Int
     private let capacity: Int
 
@@ -22,22 +24,24 @@ final class KernelRings: Sendable {
     ///
     /// - Parameter capacity: the largest read or write, in bytes.
     init?(threads: Int, capacity: Int) {
-        guard Self.areEnabled() || Self.enable(), let ring = try? RingServer.openRing(), let possible = Self.possibleProcessors
+        guard Self.areEnabled() || Self.enable(), let ring = try? RingServer.openRing(),
+            let possible = Self.processors("possible"), let online = Self.processors("online")
         else { return nil }
         cl_ring_close(ring)
-        queues = possible
-        let online = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        threadsPerQueue = max(4, threads / online)
+        // As many queues as processors, numbered from 0 even where the processors' numbers have gaps.
+        self.online = online.filter { $0 < possible.count }
+        absent = (0..<possible.count).filter { !online.contains($0) }
+        threadsPerQueue = max(4, threads / max(1, online.count))
         self.capacity = capacity
     }
 
     /// The threads' servers, to be run once the kernel has agreed (in INIT). It sends no request before each queue has a place.
     func servers(_ session: FuseSession) throws(Errno) -> [RingServer] {
         var servers: [RingServer] = []
-        // Every queue's first before any second.
-        for _ in 0..<threadsPerQueue {
-            for queue in 0..<queues { servers.append(try RingServer(session, queue: queue, capacity: capacity)) }
+        for queue in online {
+            for _ in 0..<threadsPerQueue { servers.append(try RingServer(session, queues: [queue], capacity: capacity)) }
         }
+        if !absent.isEmpty { servers.append(try RingServer(session, queues: absent, capacity: capacity)) }
         return servers
     }
 
@@ -87,16 +91,17 @@ final class KernelRings: Sendable {
         return cl_write(file.number, "Y", 1) == 1 && areEnabled()
     }
 
-    /// How many processors there may be: the kernel has a queue for each. `0-1,4` (Documentation/admin-guide/cputopology.rst) are 3.
-    private static var possibleProcessors: Int? {
-        guard let file = try? Descriptor(opening: "/sys/devices/system/cpu/possible", flags: O_RDONLY) else { return nil }
+    /// A list of processors: `0-1,4` (Documentation/admin-guide/cputopology.rst).
+    private static func processors(_ list: String) -> [Int]? {
+        guard let file = try? Descriptor(opening: "/sys/devices/system/cpu/" + list, flags: O_RDONLY) else { return nil }
         var bytes = [UInt8](repeating: 0, count: 4096)
         let length = cl_read(file.number, &bytes, bytes.count)
         guard length > 0 else { return nil }
         let text = String(decoding: bytes.prefix(length), as: UTF8.self).filter { !$0.isWhitespace }
-        return text.split(separator: ",").reduce(0) { count, range in
+        return text.split(separator: ",").flatMap { range -> [Int] in
             let ends = range.split(separator: "-").compactMap { Int($0) }
-            return count + (ends.last ?? 0) - (ends.first ?? 0) + 1
+            guard let first = ends.first, let last = ends.last, first <= last else { return [] }
+            return Array(first...last)
         }
     }
 }

@@ -13,6 +13,7 @@ final class RingRequest: @unchecked Sendable {
     /// How far the request at hand has come.
     enum Progress { case working, answered, parked }
 
+    private let queue: UInt16
     private let headers: UnsafeMutablePointer<quire_ring_headers>
     private let area: UnsafeMutableRawPointer
     private let buffers: UnsafeMutablePointer<iovec>
@@ -28,7 +29,8 @@ final class RingRequest: @unchecked Sendable {
     private static let page = 4096
 
     /// - Parameter capacity: of the payload, in bytes: the largest write, or the largest read. Pages never touched cost nothing.
-    init(capacity: Int) {
+    init(queue: UInt16, capacity: Int) {
+        self.queue = queue
         self.capacity = capacity
         headers = .allocate(capacity: 1)
         headers.initialize(to: quire_ring_headers())
@@ -50,7 +52,7 @@ final class RingRequest: @unchecked Sendable {
     // MARK: What the ring's thread does
 
     /// Gives the place to the kernel for the first time.
-    func register(_ ring: OpaquePointer, device: Int32, queue: UInt16, tag: UInt64) throws(Errno) {
+    func register(_ ring: OpaquePointer, device: Int32, tag: UInt64) throws(Errno) {
         var command = quire_ring_command(flags: 0, commit_id: 0, queue: queue, padding: (0, 0, 0, 0, 0, 0))
         try queued(
             cl_ring_command(
@@ -58,7 +60,7 @@ final class RingRequest: @unchecked Sendable {
     }
 
     /// Hands the answer over and the place back.
-    func commit(_ ring: OpaquePointer, device: Int32, queue: UInt16, tag: UInt64) throws(Errno) {
+    func commit(_ ring: OpaquePointer, device: Int32, tag: UInt64) throws(Errno) {
         var command = quire_ring_command(flags: 0, commit_id: commit, queue: queue, padding: (0, 0, 0, 0, 0, 0))
         try queued(
             cl_ring_command(

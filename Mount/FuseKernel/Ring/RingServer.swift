@@ -5,14 +5,15 @@ internal import StorePrimitives
 internal import Synchronization
 internal import SystemPackage
 
-/// One thread that serves a queue of the kernel's ring: the requests of apps that run on one processor, on that processor.
+/// One thread that serves a queue of the kernel's ring: the requests of apps that run on one processor, on that processor. Or, with
+/// one place in each, the queues of processors that are not there, which the kernel wants served as well.
 ///
-/// It holds one place in the queue, so that a thread held up by a slow disk holds up one request. A request that is parked keeps its
+/// It holds one place in its queue, so that a thread held up by a slow disk holds up one request. A request that is parked keeps its
 /// place until it is answered: then the thread registers another, and what answers leaves the parked one in the mailbox, since only
 /// this thread may use its ring.
 final class RingServer: @unchecked Sendable {
     private let session: FuseSession
-    private let queue: UInt16
+    private let queues: [UInt16]
     private let capacity: Int
     private let bell: Descriptor
     private let mailbox = Mutex<[RingRequest]>([])
@@ -27,9 +28,9 @@ final class RingServer: @unchecked Sendable {
     private static let bellTag: UInt64 = .max
 
     /// Throws .tooManyOpenFiles.
-    init(_ session: FuseSession, queue: Int, capacity: Int) throws(Errno) {
+    init(_ session: FuseSession, queues: [Int], capacity: Int) throws(Errno) {
         self.session = session
-        self.queue = UInt16(queue)
+        self.queues = queues.map { UInt16($0) }
         self.capacity = capacity
         bell = Descriptor(owning: try check(cl_eventfd()))
     }
@@ -39,11 +40,11 @@ final class RingServer: @unchecked Sendable {
 
     /// Serves until the mount is gone or the session is told to end. Throws what the kernel refused the ring or the place with.
     func run() throws(Errno) {
-        // A processor that is not online, or not this process's: the queue is served all the same.
-        _ = cl_bind_to_processor(Int32(queue))
+        // Where that is not this process's processor, the queue is served all the same.
+        if queues.count == 1 { _ = cl_bind_to_processor(Int32(queues[0])) }
         ring = try Self.openRing()
         defer { cl_ring_close(ring) }
-        try addPlace()
+        for queue in queues { try addPlace(in: queue) }
         try listen()
         while !session.isEnding {
             let result = cl_ring_submit_and_wait(ring)
@@ -71,21 +72,21 @@ final class RingServer: @unchecked Sendable {
         works.store(false, ordering: .relaxed)
         switch place.progress {
         case .answered:
-            try place.commit(ring, device: session.device, queue: queue, tag: tag)
+            try place.commit(ring, device: session.device, tag: tag)
             offered += 1
         case .parked:
-            if offered == 0 { try addPlace() }
+            if offered == 0 { try addPlace(in: queues[0]) }
         case .working:
             place.fail(.ioError)
-            try place.commit(ring, device: session.device, queue: queue, tag: tag)
+            try place.commit(ring, device: session.device, tag: tag)
             offered += 1
         }
     }
 
-    private func addPlace() throws(Errno) {
-        let place = RingRequest(capacity: capacity)
+    private func addPlace(in queue: UInt16) throws(Errno) {
+        let place = RingRequest(queue: queue, capacity: capacity)
         places.append(place)
-        try place.register(ring, device: session.device, queue: queue, tag: UInt64(places.count - 1))
+        try place.register(ring, device: session.device, tag: UInt64(places.count - 1))
         place.owner = self
         offered += 1
     }
@@ -109,7 +110,7 @@ final class RingServer: @unchecked Sendable {
         }
         for place in answered {
             guard let tag = places.firstIndex(where: { $0 === place }) else { continue }
-            try place.commit(ring, device: session.device, queue: queue, tag: UInt64(tag))
+            try place.commit(ring, device: session.device, tag: UInt64(tag))
             offered += 1
         }
         try listen()
