@@ -1,0 +1,90 @@
+/// FLUSH and RELEASE (rules 9 and 10).
+extension DocumentSaves {
+    /// Handles open for writing on a version that were flushed and are perhaps closed. Nil if there are none, or if
+    /// another handle is open for certain, so that it makes no difference.
+    public func holders(of version: VersionID) -> HoldersQuestion? {
+        let handles = writers.filter { $0.value.writesInPlace(version) }
+        guard !handles.isEmpty, handles.values.allSatisfy(\.isFlushed) else { return nil }
+        var processes = save(on: version)?.members ?? []
+        for writer in handles.values {
+            processes.formUnion(writer.flushers)
+            if let process = writer.process { processes.insert(process) }
+        }
+        return HoldersQuestion(handles: Set(handles.keys), processes: processes)
+    }
+
+    /// FLUSH of any handle that is open for writing, a close(2) by a process. Nil for a live handle: there is no more
+    /// to it. Otherwise the facts asked for are to be gathered and given to `flush`.
+    public mutating func flushing(_ handle: SaveHandle, by process: SaveProcess?) -> FlushQuestion? {
+        guard var writer = writers[handle] else { return nil }
+        writer.isFlushed = true
+        writer.isClosed = false
+        if let process, process != writer.process { writer.flushers.insert(process) }
+        writers[handle] = writer
+        guard let index = index(of: writer.version) else { return nil }
+        if !writer.isJoined { note(process, in: index) }
+        return FlushQuestion(
+            working: writer.version, opener: saves[index].opener, holders: holders(of: writer.version))
+    }
+
+    /// The rest of a FLUSH on a working copy. The FLUSH is answered when the step is done.
+    public mutating func flush(_ handle: SaveHandle, _ facts: FlushFacts) -> SaveStep {
+        confirmClosed(facts.closed)
+        guard let writer = writers[handle], let index = index(of: writer.version) else { return .none }
+        saves[index].members.formUnion(facts.inheritors)
+        if facts.openerHasExeced { saves[index].isRedirected = true }
+        if !writer.isJoined { note(facts.death, in: index) }
+        // Who only keeps the descriptor of a program that was killed has no part in its work.
+        let save = saves[index]
+        if case .killed = save.fault, !save.isRedirected, save.phase == .open, !isJoined(save) { return discard(index) }
+        return facts.death == .unknown ? .none : finish(index)
+    }
+
+    /// RELEASE of any handle that is open for writing, known or not.
+    public mutating func release(_ handle: SaveHandle) -> SaveStep {
+        guard let writer = writers.removeValue(forKey: handle), let index = index(of: writer.version) else {
+            return .none
+        }
+        return finish(index)
+    }
+
+    /// The death of the process that works on a save discards it. With several processes, as in a redirection, the one
+    /// that ends last decides, for the others went on without the dead one.
+    private mutating func note(_ death: Death, in index: Int) {
+        let isRedirected = saves[index].isRedirected
+        switch (death, saves[index].fault) {
+        case (.killed(let signal), nil) where death.discards(redirected: isRedirected),
+            (.killed(let signal), .killed) where death.discards(redirected: isRedirected),
+            (.killed(let signal), .writeFailed) where death.discards(redirected: isRedirected) && !isRedirected:
+            saves[index].fault = .killed(signal)
+        case (.none, .killed) where isRedirected, (.killed, .killed) where isRedirected: saves[index].fault = nil
+        default: break
+        }
+    }
+
+    private func isJoined(_ save: Save) -> Bool {
+        save.hasJoinedWrites
+            || writers.values.contains { $0.version == save.working && $0.isJoined && !$0.isClosed }
+            || arrivals.values.contains { $0.target == save.working }
+    }
+
+    /// Whether somebody can still write to a working copy.
+    func isHeld(_ working: VersionID) -> Bool {
+        writers.values.contains { $0.version == working && !$0.isClosed }
+            || arrivals.values.contains { $0.target == working }
+    }
+
+    /// Ends a save that nobody holds any more.
+    mutating func finish(_ index: Int) -> SaveStep {
+        let save = saves[index]
+        if isHeld(save.working) { return .none }
+        if save.phase == .open, save.isDoomed { return discard(index) }
+        return .publish(save.working, .closed)
+    }
+
+    mutating func discard(_ index: Int) -> SaveStep {
+        let save = saves.remove(at: index)
+        for handle in writers.keys where writers[handle]?.version == save.working { writers[handle] = nil }
+        return .discard(save.working, save.fault ?? .removed)
+    }
+}

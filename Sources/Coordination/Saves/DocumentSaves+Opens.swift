@@ -1,0 +1,142 @@
+/// LOOKUP, OPEN and CREATE.
+extension DocumentSaves {
+    /// Whether the ancestors of a caller can make a difference: it might be of the lineage of a save and is not known
+    /// to be.
+    public func needsAncestors(of process: SaveProcess?) -> Bool {
+        guard let process, let newest = saves.last else { return false }
+        return !newest.members.contains(process)
+    }
+
+    /// LOOKUP of the document's name: the version the caller is to see (rule 4). To be answered without timeouts as
+    /// long as `hasSaves`.
+    public func lookup(_ caller: SaveCaller) -> VersionID {
+        if let arrival = arrivals[caller.thread], save(on: arrival.target) != nil { return arrival.target }
+        return saves.last { $0.isLineage(caller) }?.working ?? published
+    }
+
+    /// Whether one name may lead to several versions.
+    public var hasSaves: Bool { !saves.isEmpty }
+
+    /// OPEN for writing or with O_TRUNC, or CREATE of the document's name, before anything is done to its content.
+    ///
+    /// Before, `holders(of: published)` is to be looked into if the request truncates and has no reason to be live of
+    /// its own.
+    /// - Parameter now: the time in nanoseconds, of a clock that never goes back.
+    public mutating func open(_ request: OpenRequest, now: UInt64) -> OpenDecision {
+        confirmClosed(request.document.closed)
+        let route = route(request)
+        switch route {
+        case .begin: return route
+        case .refuse: break
+        case .sendOn(let version): return sendOn(request, to: version, begins: false, now)
+        case .serve(let version, _, _) where request.flags.contains(.creates) && canBeSentOn(request):
+            return sendOn(request, to: version, begins: false, now)
+        case .serve(let version, let kind, _): return .serve(version, kind, then: serve(request, version, kind, now))
+        }
+        return route
+    }
+
+    /// The working copy is made: its save begins, unless the document has changed so that the open is decided otherwise
+    /// now. Then `working` is to be dropped.
+    /// - Parameter moment: taken before the working copy was made.
+    public mutating func begin(
+        _ request: OpenRequest, working: VersionID, at moment: SaveMoment, now: UInt64
+    ) -> OpenDecision {
+        confirmClosed(request.document.closed)
+        guard case .begin = route(request), let opener = request.caller.process else { return open(request, now: now) }
+        let basis = publications + (current == published ? 0 : 1)
+        saves.append(
+            Save(
+                working: working, opener: opener, moment: moment, began: now, basis: basis, members: [opener],
+                lastActivity: now))
+        return sendOn(request, to: working, begins: true, now)
+    }
+
+    /// An arriving thread is dead, or has turned up elsewhere.
+    public mutating func abandon(_ thread: ThreadID) -> SaveStep {
+        guard let arrival = arrivals.removeValue(forKey: thread), let index = index(of: arrival.target) else {
+            return .none
+        }
+        return finish(index)
+    }
+
+    // MARK: - Deciding
+
+    private func route(_ request: OpenRequest) -> OpenDecision {
+        let (version, caller) = (request.version, request.caller)
+        let missed = missedSave(request)
+        let open = saves.filter { !$0.isReplacing && $0.working != missed }
+        if open.contains(where: { $0.working == version }) { return .serve(version, .transactional) }
+        if let errno = request.document.refusal, arrivals[caller.thread] == nil { return .refuse(errno) }
+
+        let canBeSentOn = canBeSentOn(request)
+        let own = open.last { $0.isLineage(caller) }
+        if let joined = request.flags.contains(.truncates) ? own : own ?? open.last {
+            return canBeSentOn ? .sendOn(to: joined.working) : .serve(joined.working, .transactional)
+        }
+        guard let reason = reasonToBeLive(request) else {
+            return canBeSentOn ? .begin(of: current) : .serve(current, .live(.notRevalidated))
+        }
+        // What is superseded is not served (rule 6).
+        return version == current || !canBeSentOn ? .serve(current, .live(reason)) : .sendOn(to: current)
+    }
+
+    /// Whether ESTALE is an answer: this open(2) has not had it yet, and its next request will be known.
+    private func canBeSentOn(_ request: OpenRequest) -> Bool {
+        request.caller.process != nil && request.mayBeSentOn && arrivals[request.caller.thread] == nil
+    }
+
+    /// The save begun for this open, if the open has gone past it and nobody has joined it.
+    private func missedSave(_ request: OpenRequest) -> VersionID? {
+        let thread = request.caller.thread
+        guard let arrival = arrivals[thread], arrival.begins, arrival.target != request.version,
+            let save = save(on: arrival.target), save.fault == .neverOpened,
+            !writers.values.contains(where: { $0.version == save.working }),
+            !arrivals.contains(where: { $0.key != thread && $0.value.target == save.working })
+        else { return nil }
+        return save.working
+    }
+
+    /// Rule 1, with what only this document's writers tell. A process's own open descriptor counts too: what it writes
+    /// there is to meet what it writes here.
+    private func reasonToBeLive(_ request: OpenRequest) -> LiveReason? {
+        if let reason = request.reasonToBeLive { return reason }
+        let others =
+            writers.values.filter { $0.writesInPlace(current) }.map(\.process)
+            + arrivals.filter { $0.key != request.caller.thread && $0.value.target == current }.map(\.value.process)
+        if others.isEmpty { return nil }
+        return others.contains { $0 != request.caller.process } ? .writtenByAnother : .writtenBySaver
+    }
+
+    // MARK: - Doing
+
+    private mutating func sendOn(
+        _ request: OpenRequest, to version: VersionID, begins: Bool, _ now: UInt64
+    ) -> OpenDecision {
+        arrivals[request.caller.thread] = Arrival(
+            target: version, process: request.caller.process, begins: begins, since: now)
+        return .sendOn(to: version)
+    }
+
+    private mutating func serve(
+        _ request: OpenRequest, _ version: VersionID, _ kind: OpenKind, _ now: UInt64
+    ) -> SaveStep {
+        register(request, version, kind, now)
+        return abandon(request.caller.thread)
+    }
+
+    private mutating func register(_ request: OpenRequest, _ version: VersionID, _ kind: OpenKind, _ now: UInt64) {
+        let index = index(of: version)
+        if let index, request.flags.contains(.truncates) { startedOver(index, now) }
+        guard request.flags.contains(.writes) else { return }
+        var reason = LiveReason.outlivedSave
+        if case .live(let why) = kind { reason = why }
+        var writer = Writer(version: version, process: request.caller.process, reason: reason)
+        if let index {
+            writer.isJoined = kind != .transactional || !saves[index].isLineage(request.caller)
+            writer.comesFromSave = true
+            if !writer.isJoined, saves[index].fault == .neverOpened { saves[index].fault = nil }
+        }
+        writers[request.handle] = writer
+    }
+}

@@ -1,0 +1,77 @@
+/// Carrying out a `SaveStep.publish`.
+extension DocumentSaves {
+    /// How to publish a save. The caller holds the document's publishing lock until it has told the outcome, and its
+    /// names stand still.
+    public mutating func plan(
+        _ working: VersionID, for cause: PublishCause, _ facts: PublishFacts, now: UInt64
+    ) -> PublishDecision {
+        confirmClosed(facts.closed)
+        guard let index = index(of: working) else { return .none }
+        precondition(
+            saves.allSatisfy { $0.phase == .open }, "one save of a document at a time: end it by published or failed")
+        if cause == .closed, isHeld(working) { return .none }
+        if facts.links == 0 {
+            saves[index].fault = .removed
+        } else if !saves[index].isDoomed {
+            let mode: PublishMode = cause.isInPlace || facts.links > 1 || mustStay(published) ? .inPlace : .replace
+            let save = saves[index]
+            saves[index].phase = .publishing(mode, cause)
+            return .publish(
+                PublishPlan(
+                    mode: mode, replaced: published,
+                    keepsReplaced: save.fault != nil || publications != save.basis && publisher != save.opener,
+                    setsModificationTime: !save.hasTimeSet && now > save.lastActivity + Self.noticeableDelay))
+        } else if cause != .closed {
+            return .none
+        }
+        guard case .discard(_, let reason) = discard(index) else { return .none }
+        return .discard(reason)
+    }
+
+    /// What comes later than the last write by more than this, in nanoseconds, make may have run in between (rule 9).
+    private static let noticeableDelay: UInt64 = 50_000_000
+
+    /// Whether a version has to be written in place, for those who write it.
+    private func mustStay(_ version: VersionID) -> Bool {
+        writers.values.contains { $0.writesInPlace(version) } || arrivals.values.contains { $0.target == version }
+    }
+
+    /// The version is in place, and everyone who looks from now on sees it. Returns the handles that are to write to
+    /// the published version's file from now on, in place: those left of the save, and after `.replace` those that
+    /// earlier saves have left on the old version. In a publication in place the caller has kept the save's handles
+    /// from writing meanwhile.
+    public mutating func published(_ working: VersionID) -> [LiveWriter] {
+        guard let index = index(of: working), case .publishing(let mode, let cause) = saves[index].phase else {
+            preconditionFailure("published is told once, after plan said to publish")
+        }
+        publisher = saves.remove(at: index).opener
+        publications += 1
+        var handles = writers.filter { $0.value.version == working }.keys.map { $0 }
+        for handle in handles {
+            guard var writer = writers[handle] else { continue }
+            writer.reason = cause.reasonToBeLive
+            writer.isSettled = !cause.isInPlace && !writer.isJoined
+            writers[handle] = writer
+        }
+        if mode == .replace {
+            handles += writers.filter { $0.value.version == published && $0.value.comesFromSave }.keys
+            published = working
+        }
+        for handle in handles { writers[handle]?.version = published }
+        for thread in arrivals.keys where arrivals[thread]?.target == working { arrivals[thread]?.target = published }
+        return handles.compactMap { handle in writers[handle].map { LiveWriter(handle, $0) } }
+    }
+
+    /// It was not published. The save goes on if somebody holds it; otherwise it is discarded. The errno is the answer
+    /// to whatever made it be published.
+    public mutating func failed(_ working: VersionID, errno: Int32, now: UInt64) -> SaveStep {
+        guard let index = index(of: working), case .publishing(_, let cause) = saves[index].phase else {
+            preconditionFailure("failed is told once, after plan said to publish")
+        }
+        saves[index].phase = .open
+        if cause == .stream { saves[index].lastActivity = now }
+        guard cause == .closed, !isHeld(working) else { return .none }
+        saves[index].fault = .publishFailed(errno)
+        return discard(index)
+    }
+}

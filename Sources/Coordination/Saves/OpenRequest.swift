@@ -1,0 +1,103 @@
+/// How a document is opened, as far as saves care.
+public struct OpenFlags: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// O_WRONLY or O_RDWR.
+    public static let writes = OpenFlags(rawValue: 1)
+    /// O_TRUNC.
+    public static let truncates = OpenFlags(rawValue: 2)
+    /// O_APPEND.
+    public static let appends = OpenFlags(rawValue: 4)
+    /// O_SYNC or O_DSYNC.
+    public static let synchronous = OpenFlags(rawValue: 8)
+    /// It came as a CREATE of a name that exists: the kernel has to walk the path again in any case.
+    public static let creates = OpenFlags(rawValue: 16)
+}
+
+/// What the mount knows of the document when it is opened. For an open without O_TRUNC only `refusal` and `closed`
+/// matter.
+public struct DocumentFacts: Hashable, Sendable {
+    /// The errno of opening it O_WRONLY as the caller, nil if that works.
+    public var refusal: Int32?
+    public var isEmpty = false
+    /// Its link count.
+    public var links = 1
+    /// Its name is one of the mount's live patterns.
+    public var matchesLivePattern = false
+    /// The daemon will see how the caller ends.
+    public var endIsVisible = true
+    /// Owner, mode, ACL, attributes, flags and project can be given to a new inode. May be found out by trying: if not,
+    /// the open is asked about once more with this set.
+    public var attributesAreTransferable = true
+    /// There is room for both versions. As above.
+    public var hasRoom = true
+    /// Of the handles in `holders(of:)`, those that no process holds or maps any more; none where there is a doubt.
+    public var closed: Set<SaveHandle> = []
+
+    public init() {}
+}
+
+/// An open that writes or truncates.
+public struct OpenRequest: Hashable, Sendable {
+    /// The version the request came with.
+    public var version: VersionID
+    /// What the open is to be called from now on. The caller of the machine chooses it and releases it if it then
+    /// fails.
+    public var handle: SaveHandle
+    public var caller: SaveCaller
+    public var flags: OpenFlags
+    public var document: DocumentFacts
+    /// False if this open(2) has been answered ESTALE for another document: the path leads elsewhere since.
+    public var mayBeSentOn: Bool
+
+    public init(
+        version: VersionID, handle: SaveHandle, caller: SaveCaller, flags: OpenFlags,
+        document: DocumentFacts = DocumentFacts(), mayBeSentOn: Bool = true
+    ) {
+        self.version = version
+        self.handle = handle
+        self.caller = caller
+        self.flags = flags
+        self.document = document
+        self.mayBeSentOn = mayBeSentOn
+    }
+
+    /// Why this open is live whoever else has the document open, nil if it may begin a save (rules 1 and 3). For a
+    /// document without saves: an open with a reason needs no `DocumentSaves`.
+    public var reasonToBeLive: LiveReason? {
+        if flags.contains(.appends) { return .appending }
+        if !flags.contains(.truncates) { return .notTruncating }
+        if !flags.contains(.writes) { return .truncatesOnly }
+        if caller.process == nil { return .unknownCaller }
+        if flags.contains(.synchronous) { return .synchronous }
+        if document.matchesLivePattern { return .livePattern }
+        if document.isEmpty { return .empty }
+        if document.links > 1 { return .hardLinked }
+        if document.links == 0 { return .removed }
+        if !document.endIsVisible { return .endNotVisible }
+        if !document.attributesAreTransferable { return .attributesNotTransferable }
+        if !document.hasRoom { return .noRoom }
+        return nil
+    }
+}
+
+public enum OpenKind: Hashable, Sendable {
+    case transactional
+    case live(LiveReason)
+}
+
+/// What becomes of an open.
+public enum OpenDecision: Hashable, Sendable {
+    /// Make a working copy of this version, then call `begin`.
+    case begin(of: VersionID)
+    /// Answer ESTALE. The LOOKUP that follows is answered with this version.
+    case sendOn(to: VersionID)
+    /// Open the file of this version, truncating it if that was asked for; it may be another than the request came
+    /// with. A CREATE is answered with that version's entry, after a check of the caller's permissions, which the
+    /// kernel leaves to whom it asks to create. The handle is known from now on. If the thread was expected on another
+    /// version, that save may end by it: the step is to be carried out too.
+    case serve(VersionID, OpenKind, then: SaveStep = .none)
+    /// Answer with this errno.
+    case refuse(Int32)
+}

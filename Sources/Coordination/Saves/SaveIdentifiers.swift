@@ -1,0 +1,64 @@
+/// One version of a document: the published one, a superseded one, or the working copy of a save. A save is named by
+/// its working copy. In the mount a version is a node.
+public struct VersionID: Hashable, Sendable {
+    public let rawValue: UInt64
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// An open file handle, from the OPEN that is answered with it to its RELEASE. Processes may share one.
+public struct SaveHandle: Hashable, Sendable {
+    public let rawValue: UInt64
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// A thread, as the header of a request names it.
+public struct ThreadID: Hashable, Sendable {
+    public let rawValue: Int32
+    public init(_ rawValue: Int32) { self.rawValue = rawValue }
+}
+
+/// A process (thread group) that no later one with its number can be taken for.
+public struct SaveProcess: Hashable, Sendable {
+    public let id: Int32
+    /// When it was started, in clock ticks since boot (/proc/PID/stat, field 22). An exec does not change it.
+    public let start: UInt64
+
+    public init(id: Int32, start: UInt64) {
+        self.id = id
+        self.start = start
+    }
+
+    /// Whether it was started after `moment`. Numbers settle what one clock tick leaves open: they rise.
+    func isYounger(than moment: SaveMoment) -> Bool {
+        start > moment.ticks || start == moment.ticks && id > moment.lastProcess
+    }
+}
+
+/// When a save began, to be compared with the starts of processes.
+public struct SaveMoment: Hashable, Sendable {
+    /// The time since boot in clock ticks.
+    public let ticks: UInt64
+    /// The number given to a process last (/proc/loadavg). `Int32.max` if it is not known: a process started within the
+    /// same tick then counts as older, and is shown whole versions.
+    public let lastProcess: Int32
+
+    public init(ticks: UInt64, lastProcess: Int32) {
+        self.ticks = ticks
+        self.lastProcess = lastProcess
+    }
+}
+
+/// Who makes a request.
+public struct SaveCaller: Hashable, Sendable {
+    public let thread: ThreadID
+    /// Nil if it is not known, as for callers in a foreign pid namespace.
+    public let process: SaveProcess?
+    /// Its parent, the parent's parent and so on. Needed only where `DocumentSaves.needsAncestors(of:)` says so.
+    public let ancestors: [SaveProcess]
+
+    public init(thread: ThreadID, process: SaveProcess?, ancestors: [SaveProcess] = []) {
+        self.thread = thread
+        self.process = process
+        self.ancestors = ancestors
+    }
+}
