@@ -65,7 +65,7 @@ public final class MountedStore: Sendable {
 
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
-        tuning.rings = configuration.options.rings == .auto
+        tuning.rings = configuration.options.rings == .on
         do throws(Errno) {
             session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning)
             fileSystem.session.set(session)

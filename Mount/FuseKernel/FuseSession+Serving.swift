@@ -7,8 +7,8 @@ public import SystemPackage
 extension FuseSession {
     var isEnding: Bool { fuse_session_exited(session) != 0 }
 
-    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Throws what the kernel refused its rings with, after
-    /// it had agreed to them: no request was served.
+    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Throws what the kernel refused its rings with,
+    /// after it had agreed to them: the mount ends then.
     public func serve() throws(Errno) {
         // The first request is INIT: its answer decides how the others come.
         start("quire-serve-0") { [self] in serveRequests(dispatcher.slots[0]) }
@@ -39,17 +39,13 @@ extension FuseSession {
     }
 
     private func startRings(_ rings: KernelRings, onRefusal refused: @escaping @Sendable (Errno) -> Void) {
-        do throws(Errno) {
-            let servers = try rings.servers(self)
-            ringServers.withLock { $0 = servers }
-            for (index, server) in servers.enumerated() {
-                start("quire-ring-\(index)") { [self] in
-                    fileSystem.prepareThread()
-                    do throws(Errno) { try server.run() } catch { refused(error) }
-                }
+        let servers = rings.servers(self)
+        ringServers.withLock { $0 = servers }
+        for (index, server) in servers.enumerated() {
+            start("quire-ring-\(index)") { [self] in
+                fileSystem.prepareThread()
+                do throws(Errno) { try server.run() } catch { refused(error) }
             }
-        } catch {
-            refused(error)
         }
     }
 

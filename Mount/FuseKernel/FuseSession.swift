@@ -96,8 +96,9 @@ public final class FuseSession: @unchecked Sendable {
         want(Int(FUSE_CAP_POSIX_ACL))
         want(Int(FUSE_CAP_PARALLEL_DIROPS))
         want(Int(FUSE_CAP_IOCTL_DIR))
-        want(Int(FUSE_CAP_POSIX_LOCKS))
-        want(Int(FUSE_CAP_FLOCK_LOCKS))
+        // A wait for a lock must not keep a ring's place, see KernelRings: the kernel keeps the locks then.
+        want(Int(FUSE_CAP_POSIX_LOCKS), !channel.ringsOffered)
+        want(Int(FUSE_CAP_FLOCK_LOCKS), !channel.ringsOffered)
         want(Int(FUSE_CAP_CACHE_SYMLINKS))  // a node's target never changes
         want(Int(FUSE_CAP_AUTO_INVAL_DATA))
         want(Int(FUSE_CAP_READDIRPLUS))
@@ -111,7 +112,8 @@ public final class FuseSession: @unchecked Sendable {
         want(Int(FUSE_CAP_SPLICE_WRITE), splices)
         want(Int(FUSE_CAP_SPLICE_MOVE), splices)
         connection.pointee.max_write = tuning.maximumWrite
-        connection.pointee.max_background = 64
-        connection.pointee.congestion_threshold = 48
+        // RELEASE comes in the background: with few, closes fall behind opens, and the daemon's descriptors run out.
+        connection.pointee.max_background = 4096
+        connection.pointee.congestion_threshold = 3072
     }
 }

@@ -65,7 +65,7 @@ final class KernelChannel: Sendable {
     /// Sends an answer or a notification: by the ring that the request came by, else by the device, as writev(2).
     func send(_ device: Int32, _ vector: UnsafeMutablePointer<iovec>, count: Int32) -> Int {
         if isNegotiated.load(ordering: .relaxed) {
-            return rings?.take(vector, count: Int(count)) ?? writev(device, vector, count)
+            return KernelRings.take(vector, count: Int(count)) ?? writev(device, vector, count)
         }
         let isAgreement = completeAgreement(vector, count: count)
         let sent = writev(device, vector, count)

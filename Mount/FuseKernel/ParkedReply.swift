@@ -8,14 +8,13 @@ public final class ParkedReply: @unchecked Sendable {
     private let request: fuse_req_t
     private let interrupted: @Sendable (ParkedReply) -> Void
 
-    /// On the thread that the request came to.
+    /// On the thread that the request came to, by the device.
     ///
     /// - Parameter interrupted: called when the waiting caller gets a signal, on a serving thread. It may answer, by
     ///   `answerInterrupt`.
     public init(_ reply: consuming Reply<Done>, interrupted: @escaping @Sendable (ParkedReply) -> Void) {
         request = reply.request
-        // Safe: the user data is the session, which outlives every request.
-        Unmanaged<FuseSession>.fromOpaque(fuse_req_userdata(request))._withUnsafeGuaranteedRef { $0.channel.rings?.park() }
+        precondition(RingRequest.current == nil, "a ring's place is not to be kept waiting, see KernelRings")
         self.reply = Mutex(consume reply)
         self.interrupted = interrupted
     }

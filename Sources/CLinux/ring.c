@@ -1,7 +1,6 @@
 #include "ring.h"
 #include <errno.h>
 #include <liburing.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +46,6 @@ int cl_ring_command(
     entry->len = buffer_count;
     entry->user_data = tag;
     memcpy((char *)entry + 48, data, size);  // `cmd`, which a submission of 128 bytes ends with
-    return 0;
-}
-int cl_ring_poll(cl_ring *ring, int fd, uint64_t tag) {
-    struct io_uring_sqe *entry = next_entry(ring);
-    if (!entry) return -EBUSY;
-    io_uring_prep_poll_add(entry, fd, POLLIN);
-    entry->user_data = tag;
     return 0;
 }
 int cl_ring_submit_and_wait(cl_ring *ring) { return io_uring_submit_and_wait(&ring->ring, 1); }

@@ -6,18 +6,24 @@ import Synchronization
 /// that would have the kernel drop what it knows of the folder. Every other own change is known by what the name stands for
 /// (`OutsideChanges`); of a name that is gone there is nothing to compare.
 ///
-/// A folder's events are told all or not at all, so what is expected comes, or nothing comes that it could be taken for.
+/// What is expected comes within a second, or is not waited for: a folder's watch may have been set after the removal.
 final class OwnRemovals: Sendable {
     private struct Key: Hashable {
         let folder: FileIdentity
         let name: Int
     }
 
-    private let expected = Mutex<[Key: Int]>([:])
+    private struct Expectation {
+        var count: Int
+        var since: Int64
+    }
+
+    private let expected = Mutex<[Key: Expectation]>([:])
     /// Fanotify does not tell of the daemon's own changes.
     private let isNeeded = Atomic<Bool>(false)
     /// Beyond this the watcher is long behind, and what it tells is taken for changes from outside.
     private static let capacity = 100_000
+    private static let lifetime: Int64 = 1_000_000_000
 
     func begin() { isNeeded.store(true, ordering: .relaxed) }
 
@@ -27,7 +33,7 @@ final class OwnRemovals: Sendable {
         let key = Key(folder: folder.identity, name: Self.hash(UnsafeRawBufferPointer(start: name, count: strlen(name))))
         expected.withLock { expected in
             if expected.count >= Self.capacity { expected = [:] }
-            expected[key, default: 0] += 1
+            expected[key] = Expectation(count: (expected[key]?.count ?? 0) + 1, since: Clock.now)
         }
     }
 
@@ -37,8 +43,10 @@ final class OwnRemovals: Sendable {
         guard isNeeded.load(ordering: .relaxed) else { return false }
         let key = Key(folder: folder, name: name.bytes.withUnsafeBytes(Self.hash))
         return expected.withLock { expected in
-            guard let count = expected[key] else { return false }
-            expected[key] = count > 1 ? count - 1 : nil
+            guard var found = expected.removeValue(forKey: key) else { return false }
+            guard Clock.now - found.since < Self.lifetime else { return false }
+            found.count -= 1
+            if found.count > 0 { expected[key] = found }
             return true
         }
     }

@@ -7,8 +7,9 @@ public struct MountOptions: Hashable, Sendable {
     }
 
     public enum Rings: String, CaseIterable, Sendable {
-        /// Requests come by io_uring where the kernel has that (Linux 6.14) and it is on, or can be turned on.
-        case auto
+        /// Requests come by io_uring where the kernel has that (Linux 6.14) and it is on, or can be turned on. Locks are the
+        /// kernel's then.
+        case on
         case off
     }
 
@@ -25,7 +26,7 @@ public struct MountOptions: Hashable, Sendable {
     public var allowOther = false
     public var readOnly = false
     public var passthrough = Passthrough.auto
-    public var rings = Rings.auto
+    public var rings = Rings.off
     public var virtualFolders = VirtualFolders.listed
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false

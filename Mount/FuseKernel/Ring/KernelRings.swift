@@ -2,22 +2,22 @@ internal import CFuse
 internal import CLinux
 internal import Glibc
 internal import StorePrimitives
-internal import Synchronization
 internal import SystemPackage
 
 /// FUSE over io_uring (Linux 6.14): a queue for each processor, served by threads bound to it. A request is worked on where the app
 /// runs, so that no other processor has to be woken for it: measured 11 us a request where read(2) and write(2) of the device take
 /// 20 to 60. FORGET and INTERRUPT still come by the device.
+///
+/// No answer may wait for another process here, so locks are left to the kernel. Tried with Linux 6.18: a request that finds no free
+/// place is queued, and a place that is registered then does not fetch it; only the next answer on that queue does. When all places
+/// of a queue waited for locks, so did everything behind them. And a signal that comes before the request has reached the daemon
+/// is lost.
 final class KernelRings: Sendable {
     /// Processors that run, and those that may be added: the kernel has a queue for each.
     private let online: [Int]
     private let absent: [Int]
     private let threadsPerQueue: Int
     private let capacity: Int
-
-    /// Requests that wait for somebody to answer them, by the kernel's number.
-    private let parked = Mutex<[UInt64: RingRequest]>([:])
-    private let parkedCount = Atomic<Int>(0)
 
     /// Nil where the kernel has no such rings or may not be asked for them. As root it turns them on, for servers that ask as this one
     /// does: `enable_uring` of the fuse module is off by default.
@@ -36,44 +36,23 @@ final class KernelRings: Sendable {
     }
 
     /// The threads' servers, to be run once the kernel has agreed (in INIT). It sends no request before each queue has a place.
-    func servers(_ session: FuseSession) throws(Errno) -> [RingServer] {
+    func servers(_ session: FuseSession) -> [RingServer] {
         var servers: [RingServer] = []
         for queue in online {
-            for _ in 0..<threadsPerQueue { servers.append(try RingServer(session, queues: [queue], capacity: capacity)) }
+            for _ in 0..<threadsPerQueue { servers.append(RingServer(session, queues: [queue], capacity: capacity)) }
         }
-        if !absent.isEmpty { servers.append(try RingServer(session, queues: absent, capacity: capacity)) }
+        if !absent.isEmpty { servers.append(RingServer(session, queues: absent, capacity: capacity)) }
         return servers
     }
 
     // MARK: Answers
 
-    /// Takes an answer to a request that came by a ring. Nil if it did not. Returns the answer's length.
-    func take(_ vector: UnsafePointer<iovec>, count: Int) -> Int? {
+    /// Takes an answer to the request that the calling thread works on. Nil if it is to another, or a notice. Returns the answer's
+    /// length.
+    static func take(_ vector: UnsafePointer<iovec>, count: Int) -> Int? {
         let unique = vector[0].iov_base.loadUnaligned(as: quire_out_header.self).unique
-        if let current = RingRequest.current, current.unique == unique {
-            if current.progress == .parked { forget(unique) }
-            current.progress = .answered
-            return current.answer(vector, count: count)
-        }
-        guard unique != 0, parkedCount.load(ordering: .relaxed) > 0, let request = forget(unique) else { return nil }
-        let length = request.answer(vector, count: count)
-        request.owner?.answered(request)
-        return length
-    }
-
-    /// The thread's current request is answered later, perhaps by another thread.
-    func park() {
-        guard let request = RingRequest.current else { return }
-        request.progress = .parked
-        parked.withLock { $0[request.unique] = request }
-        parkedCount.wrappingAdd(1, ordering: .relaxed)
-    }
-
-    @discardableResult
-    private func forget(_ unique: UInt64) -> RingRequest? {
-        guard let request = parked.withLock({ $0.removeValue(forKey: unique) }) else { return nil }
-        parkedCount.wrappingSubtract(1, ordering: .relaxed)
-        return request
+        guard let current = RingRequest.current, current.unique == unique else { return nil }
+        return current.answer(vector, count: count)
     }
 
     // MARK: Whether the system has them

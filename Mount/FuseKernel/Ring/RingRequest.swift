@@ -8,11 +8,8 @@ internal import SystemPackage
 /// The kernel hands a request over in three parts (headers, the operation's struct, payload); libfuse wants one piece. So the
 /// payload lies behind a page of its own, and the two small parts are copied to just before it.
 ///
-/// `@unchecked Sendable`: with the kernel, or with the one thread that works on it, or, once parked, with the one that answers.
+/// `@unchecked Sendable`: with the kernel, or with the one thread that works on it.
 final class RingRequest: @unchecked Sendable {
-    /// How far the request at hand has come.
-    enum Progress { case working, answered, parked }
-
     private let queue: UInt16
     private let headers: UnsafeMutablePointer<quire_ring_headers>
     private let area: UnsafeMutableRawPointer
@@ -22,20 +19,19 @@ final class RingRequest: @unchecked Sendable {
 
     private(set) var unique: UInt64 = 0
     private var commit: UInt64 = 0
-    var progress = Progress.working
-    /// Whose ring the place belongs to.
-    unowned var owner: RingServer?
+    private var isAnswered = false
 
     private static let page = 4096
 
     /// - Parameter capacity: of the payload, in bytes: the largest write, or the largest read. Pages never touched cost nothing.
-    init(queue: UInt16, capacity: Int) {
+    /// Throws .noMemory.
+    init(queue: UInt16, capacity: Int) throws(Errno) {
+        let mapped = mmap(nil, Self.page + capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let mapped, mapped != MAP_FAILED else { throw .noMemory }
         self.queue = queue
         self.capacity = capacity
         headers = .allocate(capacity: 1)
         headers.initialize(to: quire_ring_headers())
-        let mapped = mmap(nil, Self.page + capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let mapped, mapped != MAP_FAILED else { fatalError("no memory for a request's data") }
         area = mapped
         payload = area + Self.page
         buffers = .allocate(capacity: 2)
@@ -80,7 +76,7 @@ final class RingRequest: @unchecked Sendable {
         let start = payload - operationSize - headerSize
         memcpy(start, headers, headerSize)
         memcpy(start + headerSize, UnsafeRawPointer(headers) + 128, operationSize)
-        (unique, commit, progress) = (header.unique, headers.pointee.commit_id, .working)
+        (unique, commit, isAnswered) = (header.unique, headers.pointee.commit_id, false)
         var buffer = fuse_buf()
         buffer.size = size
         buffer.mem = start
@@ -101,12 +97,14 @@ final class RingRequest: @unchecked Sendable {
             end += part.iov_len
         }
         headers.pointee.payload_size = UInt32(end)
+        isAnswered = true
         return headerSize + end
     }
 
-    /// An answer of an errno alone, for a request that nobody answered.
-    func fail(_ error: Errno) {
-        var header = quire_out_header(len: UInt32(MemoryLayout<quire_out_header>.size), error: -error.rawValue, unique: unique)
+    /// A request that nobody answered fails.
+    private func failUnlessAnswered() {
+        guard !isAnswered else { return }
+        var header = quire_out_header(len: UInt32(MemoryLayout<quire_out_header>.size), error: -EIO, unique: unique)
         memcpy(headers, &header, MemoryLayout<quire_out_header>.size)
         headers.pointee.payload_size = 0
     }
@@ -122,5 +120,6 @@ final class RingRequest: @unchecked Sendable {
         cl_set_thread_context(Unmanaged.passUnretained(self).toOpaque())
         body()
         cl_set_thread_context(nil)
+        failUnlessAnswered()
     }
 }

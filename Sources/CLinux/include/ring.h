@@ -17,8 +17,6 @@ void cl_ring_close(cl_ring *ring);
 int cl_ring_command(
     cl_ring *ring, int fd, uint32_t command, const void *data, size_t size, const struct iovec *buffers, unsigned buffer_count,
     uint64_t tag);
-// Queues a wait for a descriptor to be readable, for the next submit. Once.
-int cl_ring_poll(cl_ring *ring, int fd, uint64_t tag);
 
 // Submits what is queued and waits until something is complete.
 int cl_ring_submit_and_wait(cl_ring *ring);

@@ -20,7 +20,7 @@ struct MountCommand: ParsableCommand {
               allow_other                  other users may use the mount, each with their own rights
               ro                           nothing can be changed through the mount
               passthrough=auto|off         let the kernel read and write documents itself where it can (auto)
-              uring=auto|off               take the kernel's requests by io_uring where it can (auto)
+              uring=on|off                 take the kernel's requests by io_uring where it can (off)
               virtual=listed|hidden|off    .recents and .tags: shown, reached by name only, or not there (listed)
               nonempty                     the mount point beside the store may have entries, which are hidden
             and what mount(8) and fstab use: nosuid, nodev, noexec, noatime, sync, dirsync, noauto, nofail, user, x-…

@@ -113,15 +113,15 @@ enum SystemChecks {
         let remedy = "as root: echo Y >\(path), and for good: echo options fuse enable_uring=1 >/etc/modprobe.d/fuse.conf"
         guard let file = try? Descriptor(opening: path, flags: O_RDONLY) else {
             return SystemCheck(
-                "io_uring", .advice, "this kernel's FUSE does not know it", remedy: "Linux 6.14 or newer answers apps sooner")
+                "io_uring", .advice, "this kernel's FUSE does not know it", remedy: "with Linux 6.14 or newer, mounts with -o uring=on answer apps sooner")
         }
         var letter: UInt8 = 0
         guard cl_read(file.number, &letter, 1) == 1, letter == UInt8(ascii: "Y") else {
             return isRoot
-                ? SystemCheck("io_uring", .ok, "off for FUSE; a mount by root turns it on")
-                : SystemCheck("io_uring", .advice, "off for FUSE: apps wait longer for each answer", remedy: remedy)
+                ? SystemCheck("io_uring", .ok, "off for FUSE; root's mount with -o uring=on turns it on")
+                : SystemCheck("io_uring", .advice, "off for FUSE: -o uring=on has no effect", remedy: remedy)
         }
-        return SystemCheck("io_uring", .ok, "on for FUSE")
+        return SystemCheck("io_uring", .ok, "on for FUSE: mounts with -o uring=on use it")
     }
 
     private static func attributes(of folder: [UInt8]) -> SystemCheck {

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -46,6 +47,16 @@ extension MountTests {
             try withMount(account, account.options + ["passthrough=off"]) { mount in try expectNoDifferences(mount) }
         }
 
+        @Test(arguments: [["uring=on"], ["uring=on", "passthrough=off"]])
+        func requestsByRingMakeNoDifference(options: [String]) throws {
+            let known = options.count == 1 ? Self.ofEveryFuse + Self.ofPassthrough : Self.ofEveryFuse
+            try withMount(.root, Account.root.options + options) { mount in
+                let kernelHasRings = access("/sys/module/fuse/parameters/enable_uring", F_OK) == 0
+                #expect(try mount.quire("status", "--json", mount.path).output.contains("\"uring\" : \(kernelHasRings)"))
+                try expectNoDifferences(mount, besides: known)
+            }
+        }
+
         @Test func theMountBehavesAsTmpfs() throws {
             try withMount(in: "/dev/shm") { mount in
                 try expectNoDifferences(mount, on: "tmpfs", besides: Self.ofEveryFuse + Self.ofPassthrough)
@@ -73,6 +84,7 @@ extension MountTests {
 
         static let mounts: [(Account, [String])] = [
             (.root, Account.root.options), (.root, Account.root.options + ["passthrough=off"]), (.user, []),
+            (.root, Account.root.options + ["passthrough=off,uring=on"]),
         ]
 
         @Test(arguments: mounts)
