@@ -68,7 +68,8 @@ let package = Package(
         .testTarget(
             name: "DocumentStoreTests",
             dependencies: [
-                "DocumentStore", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "TestSupport", "CSystemCalls", "DocumentStore", "StorePrimitives", "CLinux",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
