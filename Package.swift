@@ -70,7 +70,8 @@ let package = Package(
         .testTarget(
             name: "DocumentStoreTests",
             dependencies: [
-                "DocumentStore", "StorePrimitives", "CLinux", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "TestSupport", "CSystemCalls", "DocumentStore", "StorePrimitives", "CLinux",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include "ring.h"
+#include "versions.h"
 #include "watch.h"
 
 // What one statx(2) tells: a struct stat ready for a FUSE reply, and the birth time, which tells apart two files that had

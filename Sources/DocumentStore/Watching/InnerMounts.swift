@@ -24,7 +24,7 @@ package struct InnerMounts {
 
     /// Reads the table again; whether anything changed inside the store.
     mutating func refresh() -> Bool {
-        guard let text = try? Self.contents(), let prefix = try? DescriptorPath.read(root) else { return false }
+        guard let text = try? WholeFile.read("/proc/self/mountinfo"), let prefix = try? DescriptorPath.read(root) else { return false }
         let found = Self.parse(text, storedAt: prefix).filter(isReached)
         defer { mounts = found }
         return found != mounts
@@ -36,17 +36,6 @@ package struct InnerMounts {
         guard let folder = try? OpenFolder.at(mount.path, below: root), let status = try? OpenFolder.status(of: folder)
         else { return false }
         return status.mount_id == mount.id
-    }
-
-    private static func contents() throws(Errno) -> [UInt8] {
-        let file = try Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)
-        var all: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 32 << 10)
-        while true {
-            let count = try check(cl_read(file.number, &part, part.count))
-            if count == 0 { return all }
-            all.append(contentsOf: part[..<count])
-        }
     }
 
     /// File systems that hold no documents, or whose server may be gone: they are not even opened.

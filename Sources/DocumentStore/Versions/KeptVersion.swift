@@ -1,0 +1,127 @@
+import Glibc
+public import StorePrimitives
+public import SystemPackage
+
+/// A version that did not become, or did not stay, the document's content, and can be had back for some days.
+public struct KeptVersion: Hashable, Sendable {
+    /// The process that wrote it.
+    public struct Saver: Hashable, Sendable {
+        public let pid: Int32
+        public let name: String
+        public let uid: UInt32
+
+        public init(pid: Int32, name: String, uid: UInt32) {
+            self.pid = pid
+            self.name = name
+            self.uid = uid
+        }
+    }
+
+    public enum Reason: Hashable, Sendable {
+        case killed(signal: Int32)
+        case writeError(Errno)
+        case publishError(Errno)
+        /// Another saver published later.
+        case overtaken
+        /// The document's name was given to another file.
+        case replaced
+        case removed
+        /// The daemon ended when the save was whole and not yet published.
+        case unpublished
+        /// The daemon ended while the save was being written.
+        case unfinished
+        /// The daemon ended while publishing in place, and the document was edited before the next mount.
+        case edited
+    }
+
+    public let id: UInt64
+    /// Where the document stood.
+    public let document: StorePath
+    /// The document's owner and mode.
+    public let owner: UInt32
+    public let mode: UInt32
+    /// When it was kept, in nanoseconds since 1970.
+    public let time: Int64
+    /// Nil when nobody is left who knew.
+    public let saver: Saver?
+    public let reason: Reason
+    /// In bytes.
+    public let size: Int64
+    /// What its content takes on disk; 0 if that was more than may be kept, and only the fact is.
+    public let allocated: Int64
+    public var hasContent: Bool { allocated > 0 || size == 0 }
+}
+
+extension KeptVersion {
+    /// The line of the file `ID.about`.
+    var record: RecordLine {
+        let (word, number) = reason.encoded
+        var record = RecordLine(["kept", id, owner, mode, time, word, number, size, allocated])
+        record.fields.append(document.bytes)
+        if let saver {
+            record.fields += RecordLine([saver.pid, saver.uid]).fields
+            record.fields.append(Array(saver.name.utf8))
+        }
+        return record
+    }
+
+    init?(_ record: RecordLine) {
+        guard record.fields.count >= 10, record.text(0) == "kept", let id: UInt64 = record.number(1),
+            let owner: UInt32 = record.number(2), let mode: UInt32 = record.number(3), let time: Int64 = record.number(4),
+            let word = record.text(5), let number: Int32 = record.number(6), let reason = Reason(word, number),
+            let size: Int64 = record.number(7), let allocated: Int64 = record.number(8)
+        else { return nil }
+        var saver: Saver?
+        if record.fields.count == 13, let pid: Int32 = record.number(10), let uid: UInt32 = record.number(11) {
+            saver = Saver(pid: pid, name: record.text(12)!, uid: uid)
+        }
+        self.init(
+            id: id, document: StorePath(unchecked: record.fields[9]), owner: owner, mode: mode, time: time, saver: saver,
+            reason: reason, size: size, allocated: allocated)
+    }
+}
+
+extension KeptVersion.Reason: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .killed(let signal): "its process was ended by signal \(signal)"
+        case .writeError(let error): "a write failed: \(error)"
+        case .publishError(let error): "it could not be published: \(error)"
+        case .overtaken: "another process saved over it"
+        case .replaced: "the document was replaced meanwhile"
+        case .removed: "the document was removed meanwhile"
+        case .unpublished: "the daemon ended before it was published"
+        case .unfinished: "the daemon ended while it was being written"
+        case .edited: "the daemon ended while publishing it, and the document was edited since"
+        }
+    }
+
+    fileprivate var encoded: (String, Int32) {
+        switch self {
+        case .killed(let signal): ("killed", signal)
+        case .writeError(let error): ("write-error", error.rawValue)
+        case .publishError(let error): ("publish-error", error.rawValue)
+        case .overtaken: ("overtaken", 0)
+        case .replaced: ("replaced", 0)
+        case .removed: ("removed", 0)
+        case .unpublished: ("unpublished", 0)
+        case .unfinished: ("unfinished", 0)
+        case .edited: ("edited", 0)
+        }
+    }
+
+    fileprivate init?(_ word: String, _ number: Int32) {
+        switch word {
+        case "killed": self = .killed(signal: number)
+        case "write-error": self = .writeError(Errno(rawValue: number))
+        case "publish-error": self = .publishError(Errno(rawValue: number))
+        case "overtaken": self = .overtaken
+        case "replaced": self = .replaced
+        case "removed": self = .removed
+        case "unpublished": self = .unpublished
+        case "unfinished": self = .unfinished
+        case "edited": self = .edited
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import CLinux
+import Glibc
+public import StorePrimitives
+import Synchronization
+public import SystemPackage
+
+/// The versions of a store that can be had back, in the folder `kept` of its state folder: the content in a file `ID`, what
+/// is known of it in `ID.about`. One daemon a store: nobody else changes the folder.
+///
+/// Contents are readable for the document's owner only, who alone is told of them (and root).
+public final class KeptVersions: Sendable {
+    public struct Limits: Sendable {
+        /// Seven days: a weekend and a few days to notice.
+        public var seconds: Int64 = 7 * 24 * 3_600
+        /// 1 GiB on disk for all of them. A version larger than that is not kept; that it was there is.
+        public var bytes: Int64 = 1 << 30
+
+        public init() {}
+    }
+
+    private struct State {
+        /// Oldest first.
+        var versions: [KeptVersion] = []
+        var nextID: UInt64 = 1
+        var allocated: Int64 { versions.reduce(0) { $0 + $1.allocated } }
+    }
+
+    private let folder: Descriptor
+    private let limits: Limits
+    /// A leaf; held while files are removed.
+    private let state = Mutex(State())
+
+    /// Reads what is kept in `stateFolder`; makes the folder if there is none.
+    init(in stateFolder: Descriptor, limits: Limits) throws(Errno) {
+        self.limits = limits
+        let made = cl_mkdirat(stateFolder.number, "kept", 0o700)
+        if made < 0, made != -EEXIST { throw Errno(rawValue: -made) }
+        folder = try Descriptor(opening: "kept", in: stateFolder, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        let versions = try Self.found(in: folder)
+        state.withLock { state in
+            state.versions = versions
+            state.nextID = (versions.map(\.id).max() ?? 0) + 1
+        }
+        prune()
+    }
+
+    /// Keeps a version. Its descriptor must be open for reading.
+    ///
+    /// A working copy that has no name yet is moved at no cost if it is on the state folder's file system (`moving`: its mode
+    /// becomes 0600 for whoever still has it open); everything else is copied, with shared blocks where the file system can.
+    /// Throws ENOSPC and the like: then nothing is kept. What is over the limits goes, oldest first.
+    @discardableResult
+    public func keep(
+        _ file: Descriptor, moving: Bool, document: StorePath, saver: KeptVersion.Saver?, reason: KeptVersion.Reason
+    ) throws(Errno) -> KeptVersion {
+        let status = try OpenFolder.status(of: file)
+        let allocated = max(Int64(status.st.st_blocks) * 512, status.st.st_size > 0 ? 1 : 0)
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            return state.nextID
+        }
+        let version = KeptVersion(
+            id: id, document: document, owner: status.st.st_uid, mode: status.st.st_mode & 0o7777, time: cl_realtime_coarse_ns(),
+            saver: saver, reason: reason, size: Int64(status.st.st_size), allocated: allocated > limits.bytes ? 0 : allocated)
+        let about = try Descriptor(opening: Self.about(id), in: folder, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        do throws(Errno) {
+            try WholeFile.write(version.record.bytes, to: about)
+            if version.hasContent { try store(file, moving: moving, as: "\(id)", owner: version.owner) }
+        } catch {
+            remove(id)
+            throw error
+        }
+        state.withLock { $0.versions.append(version) }
+        prune()
+        return version
+    }
+
+    /// What this user may have back, oldest first; root all.
+    public func list(for uid: UInt32) -> [KeptVersion] {
+        state.withLock { $0.versions.filter { uid == 0 || $0.owner == uid } }
+    }
+
+    /// The content, open for reading. Throws ENOENT if there is no such version for this user, EFBIG if it was too large to be kept.
+    public func content(of id: UInt64, for uid: UInt32) throws(Errno) -> Descriptor {
+        let version = try version(id, for: uid)
+        guard version.hasContent else { throw .fileTooLarge }
+        return try Descriptor(opening: "\(id)", in: folder, flags: O_RDONLY | O_NOFOLLOW)
+    }
+
+    /// Throws ENOENT if there is no such version for this user.
+    public func version(_ id: UInt64, for uid: UInt32) throws(Errno) -> KeptVersion {
+        guard let version = list(for: uid).first(where: { $0.id == id }) else { throw .noSuchFileOrDirectory }
+        return version
+    }
+
+    /// Throws ENOENT if there is no such version for this user.
+    public func drop(_ id: UInt64, for uid: UInt32) throws(Errno) {
+        _ = try version(id, for: uid)
+        state.withLock { state in
+            state.versions.removeAll { $0.id == id }
+            remove(id)
+        }
+    }
+
+    /// Removes what is too old, then the oldest until the rest is within the limit. Also done by each `keep`.
+    public func prune(now: Int64 = cl_realtime_coarse_ns()) {
+        state.withLock { state in
+            var allocated = state.allocated
+            while let first = state.versions.first,
+                allocated > limits.bytes || (now &- first.time) / 1_000_000_000 > limits.seconds
+            {
+                state.versions.removeFirst()
+                allocated -= first.allocated
+                remove(first.id)
+            }
+        }
+    }
+
+    private func remove(_ id: UInt64) {
+        _ = cl_unlinkat(folder.number, "\(id)", 0)
+        _ = cl_unlinkat(folder.number, Self.about(id), 0)
+    }
+
+    private static func about(_ id: UInt64) -> String { "\(id).about" }
+
+    private func store(_ file: Descriptor, moving: Bool, as name: String, owner: uid_t) throws(Errno) {
+        if moving, cl_link_open_file(file.number, folder.number, name) == 0 {
+            _ = cl_fremovexattr(file.number, ExtendedAttribute.accessList)
+            _ = cl_fchmod(file.number, 0o600)
+            return
+        }
+        // Under its own name only when it is whole.
+        let part = name + ".part"
+        let copy = try Descriptor(opening: part, in: folder, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
+        do throws(Errno) {
+            try FileCopy.copy(file, to: copy)
+            if owner != geteuid() { _ = cl_fchown(copy.number, owner, .max) }
+            _ = try check(cl_renameat2(folder.number, part, folder.number, name, 0))
+        } catch {
+            _ = cl_unlinkat(folder.number, part, 0)
+            throw error
+        }
+    }
+
+    /// What the folder holds, oldest first; leftovers of a crash are removed.
+    private static func found(in folder: Descriptor) throws(Errno) -> [KeptVersion] {
+        let walk = FolderWalk(root: folder)
+        var names: Set<String> = []
+        guard let visit = try walk.next() else { return [] }
+        walk.list(visit) { name, _ in
+            names.insert(String(cString: name))
+            return true
+        }
+        var versions: [KeptVersion] = []
+        var known: Set<String> = []
+        for name in names where name.hasSuffix(".about") {
+            guard let text = try? WholeFile.read(name, in: folder), let record = RecordLine(parsing: text.dropLast()),
+                let version = KeptVersion(record), name == about(version.id),
+                !version.hasContent || names.contains("\(version.id)")
+            else { continue }
+            versions.append(version)
+            known.formUnion([name, "\(version.id)"])
+        }
+        for name in names.subtracting(known) { _ = cl_unlinkat(folder.number, name, 0) }
+        return versions.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
+    }
+}

@@ -1,0 +1,178 @@
+import CLinux
+import Glibc
+import StorePrimitives
+public import SystemPackage
+
+extension VersionStore {
+    /// What was found of an earlier daemon's work.
+    public struct Recovery: Hashable, Sendable {
+        /// Publishings in place that were completed.
+        public var completed = 0
+        /// Versions now among the kept ones.
+        public var kept = 0
+        /// What could not be dealt with is left for the next mount; the last reason.
+        public var failed = 0
+        public var reason: Errno?
+
+        public init() {}
+    }
+
+    /// Completes what a crash cut short of publishing in place, before anybody sees the documents in parts. Costs nothing
+    /// when there is nothing to complete; else it may look through the whole store for a document that was moved since.
+    ///
+    /// A document that was edited since stays as it is, and the version goes to the kept ones. It was edited if it was
+    /// modified after the time up to which the log says that the copying wrote, or carries a time before its beginning that
+    /// is not the one it had. (A change of owner or mode alone is no edit: the content may be in parts all the same.)
+    public func completeIntents() -> Recovery {
+        var recovery = Recovery()
+        for (id, intent) in intents.leftOver.sorted(by: { $0.key < $1.key }) {
+            do throws(Errno) {
+                var lease = intents.lease(of: id)
+                try complete(intent, &lease, &recovery)
+                lease.finish()
+            } catch {
+                recovery.failed += 1
+                recovery.reason = error
+            }
+        }
+        return recovery
+    }
+
+    /// Goes through the whole store for versions that daemons left under hidden names: some 100 ns a file. What has content
+    /// goes to the kept versions. Those of daemons that run, this one too, are let be, so it may run while the store is served.
+    public func sweep() -> Recovery {
+        var recovery = Recovery()
+        let unfinished = Set(intents.leftOver.values.map(\.hidden))
+        let walk = FolderWalk(root: root)
+        do throws(Errno) {
+            while let visit = try walk.next() {
+                var found: [EntryName] = []
+                walk.list(visit) { name, _ in
+                    if HiddenName.isHidden(name) { found.append(EntryName(copying: name)) }
+                    return true
+                }
+                for name in found where !unfinished.contains(name) { sweep(name, in: visit.descriptor, at: visit.path, &recovery) }
+            }
+        } catch {
+            recovery.failed += 1
+            recovery.reason = error
+        }
+        return recovery
+    }
+
+    private func sweep(_ name: EntryName, in folder: Descriptor, at path: StorePath, _ recovery: inout Recovery) {
+        guard let hidden = HiddenName(name), !hidden.process.isRunning else { return }
+        do throws(Errno) {
+            let file = try Self.opened(name, in: folder)
+            if try FileCopy.size(of: file) > 0 {
+                let document = Self.name(of: hidden.document, in: folder) ?? name
+                try keep(file, path.appending(document), hidden.kind == .whole ? .unpublished : .unfinished)
+                recovery.kept += 1
+            }
+            WorkingCopy.unlink((folder, name))
+        } catch {
+            recovery.failed += 1
+            recovery.reason = error
+        }
+    }
+
+    private func complete(
+        _ intent: PublishIntent, _ lease: inout IntentLog.Lease, _ recovery: inout Recovery
+    ) throws(Errno) {
+        guard let (folder, path) = try place(of: intent) else { return }
+        let version = try Self.opened(intent.hidden, in: folder)
+        guard let document = try document(of: intent, near: folder) else {
+            try keep(version, path.appending(intent.name), .removed)
+            recovery.kept += 1
+            return WorkingCopy.unlink((folder, intent.hidden))
+        }
+        let status = try OpenFolder.status(of: document)
+        let modified = saturatedNanoseconds(status.st.st_mtim)
+        let isUntouched = modified == intent.modified && Int64(status.st.st_size) == intent.size
+        if isUntouched || modified >= intent.started && modified <= intent.until {
+            try FileCopy.copy(version, to: document) { lease.renew() }
+            _ = try check(cl_fsync(document.number, 0))
+            recovery.completed += 1
+        } else {
+            try keep(version, path.appending(intent.name), .edited)
+            recovery.kept += 1
+        }
+        WorkingCopy.unlink((folder, intent.hidden))
+    }
+
+    private func keep(_ file: Descriptor, _ document: StorePath, _ reason: KeptVersion.Reason) throws(Errno) {
+        try kept.keep(file, moving: true, document: document, saver: nil, reason: reason)
+    }
+
+    /// The folder in which the intent's version stands: the one it says, or where that was moved to. Nil if it is nowhere.
+    private func place(of intent: PublishIntent) throws(Errno) -> (Descriptor, StorePath)? {
+        if let folder = try? OpenFolder.at(intent.folder, below: root), Self.inode(intent.hidden, in: folder) != nil {
+            return (folder, intent.folder)
+        }
+        let walk = FolderWalk(root: root)
+        while let visit = try walk.next() {
+            if Self.inode(intent.hidden, in: visit.descriptor) != nil { return (visit.descriptor, visit.path) }
+            walk.list(visit) { _, _ in true }
+        }
+        return nil
+    }
+
+    /// The intent's document, open for writing: under its name, else wherever it was moved to. Nil if it is nowhere.
+    private func document(of intent: PublishIntent, near folder: Descriptor) throws(Errno) -> Descriptor? {
+        if let document = try Self.document(of: intent, intent.name, in: folder) { return document }
+        let walk = FolderWalk(root: root)
+        while let visit = try walk.next() {
+            var found: [EntryName] = []
+            walk.list(visit) { name, kind in
+                if kind == .file { found.append(EntryName(copying: name)) }
+                return true
+            }
+            for name in found {
+                if let document = try Self.document(of: intent, name, in: visit.descriptor) { return document }
+            }
+        }
+        return nil
+    }
+
+    private static func document(
+        of intent: PublishIntent, _ name: EntryName, in folder: Descriptor
+    ) throws(Errno) -> Descriptor? {
+        var status = cl_status()
+        guard name.withCString({ cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }) == 0,
+            UInt64(status.st.st_ino) == intent.inode, status.birth_ns == intent.birth
+        else { return nil }
+        return try name.withCString { (text) throws(Errno) in
+            try Descriptor(opening: text, in: folder, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+        }
+    }
+
+    /// The name of the file with this inode number; nil if there is none in the folder.
+    private static func name(of inode: UInt64, in folder: Descriptor) -> EntryName? {
+        let walk = FolderWalk(root: folder)
+        var names: [EntryName] = []
+        guard let visit = try? walk.next() else { return nil }
+        walk.list(visit) { name, kind in
+            if kind == .file { names.append(EntryName(copying: name)) }
+            return true
+        }
+        return names.first { Self.inode($0, in: folder) == inode }
+    }
+
+    private static func inode(_ name: EntryName, in folder: Descriptor) -> UInt64? {
+        var status = cl_status()
+        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        return result == 0 ? UInt64(status.st.st_ino) : nil
+    }
+
+    /// Opens a hidden version for reading, whatever mode its document had.
+    private static func opened(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor {
+        try name.withCString { (text) throws(Errno) in
+            do throws(Errno) {
+                return try Descriptor(opening: text, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            } catch .permissionDenied {
+                _ = try check(cl_fchmodat(folder.number, text, 0o600))
+                return try Descriptor(opening: text, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            }
+        }
+    }
+}

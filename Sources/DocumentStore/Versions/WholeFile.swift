@@ -1,0 +1,30 @@
+import CLinux
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Small files read and written whole.
+enum WholeFile {
+    static func read(_ path: UnsafePointer<CChar>, in folder: Descriptor? = nil) throws(Errno) -> [UInt8] {
+        try read(try Descriptor(opening: path, in: folder, flags: O_RDONLY))
+    }
+
+    /// Reads from the descriptor's offset to the end.
+    static func read(_ file: Descriptor) throws(Errno) -> [UInt8] {
+        var all: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 32 << 10)
+        while true {
+            let count = try check(cl_read(file.number, &part, part.count))
+            if count == 0 { return all }
+            all.append(contentsOf: part[..<count])
+        }
+    }
+
+    /// Writes at the descriptor's offset.
+    static func write(_ bytes: [UInt8], to file: Descriptor) throws(Errno) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            rest = rest.dropFirst(try check(rest.withUnsafeBytes { cl_write(file.number, $0.baseAddress, $0.count) }))
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import CLinux
+import Glibc
+public import StorePrimitives
+import SystemPackage
+
+extension WorkingCopy {
+    /// Makes this the document's content: renames it over `name`.
+    ///
+    /// What others changed of the document's attributes since the save began is merged; where the saver changed the same one,
+    /// its own stays. Outside processes may still replace the name between the check and the rename, some microseconds.
+    ///
+    /// - Parameters:
+    ///   - name, folder: where the document stands now.
+    ///   - expected: the version to be replaced, if it is another than the one the save began with.
+    ///   - keepingTimes: the saver set the times itself. Else they are set to now if the last write is more than 50 ms ago, so
+    ///     that `make` sees the change.
+    ///   - durably: only return when the content and the name will survive a power cut.
+    ///
+    /// From the check to the rename: statx, statx, linkat, renameat; before these what the file system needs to have the data
+    /// on disk before the name (`FileSystemTraits.Ordering`).
+    public func publish(
+        as name: EntryName, in folder: Descriptor, replacing expected: FileIdentity? = nil, keepingTimes: Bool = false,
+        durably: Bool = false
+    ) throws(PublishFailure) {
+        let published = try checked(name, in: folder, is: expected ?? documentIdentity)
+        try mergeAttributes(of: published, name, in: folder)
+        do throws(Errno) {
+            if !keepingTimes { try bringTimeUpToDate() }
+            try writeOut()
+            let hidden = try nameHidden(in: folder)
+            do throws(Errno) {
+                _ = try check(
+                    hidden.name.withCString { old in
+                        name.withCString { new in cl_renameat2(hidden.folder.number, old, folder.number, new, 0) }
+                    })
+            } catch {
+                if self.hidden == nil { Self.unlink(hidden) }
+                throw error
+            }
+            if durably { try syncFolder(folder) }
+        } catch {
+            throw .failed(error)
+        }
+    }
+
+    private func checked(
+        _ name: EntryName, in folder: Descriptor, is expected: FileIdentity
+    ) throws(PublishFailure) -> cl_status {
+        var status = cl_status()
+        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        if result == -ENOENT { throw .removed }
+        if result < 0 { throw .failed(Errno(rawValue: -result)) }
+        guard FileIdentity(status) == expected else { throw .replaced }
+        guard status.st.st_nlink == 1 else { throw .linked }
+        return status
+    }
+
+    /// No system call when nothing can have changed; two when the status change time cannot tell.
+    private func mergeAttributes(of published: cl_status, _ name: EntryName, in folder: Descriptor) throws(PublishFailure) {
+        let isSame = FileIdentity(published) == documentIdentity
+        let changed = published.st.st_ctim, before = base.status.st.st_ctim
+        if isSame, !baseIsYoung, changed.tv_sec == before.tv_sec, changed.tv_nsec == before.tv_nsec { return }
+        do throws(AttributeFailure) {
+            let current = isSame ? document : try opened(name, in: folder)
+            var theirs = AttributeChanges(from: base, to: try documentAttributes(current, published))
+            if theirs.isEmpty { return }
+            theirs.leaveOut(AttributeChanges(from: base, to: try ownAttributes()))
+            try theirs.apply(to: file)
+        } catch {
+            throw .attribute(error)
+        }
+    }
+
+    private func opened(_ name: EntryName, in folder: Descriptor) throws(AttributeFailure) -> Descriptor {
+        let flags = O_NOFOLLOW | O_NONBLOCK | CL_O_LARGEFILE
+        var number = name.withCString { cl_openat(folder.number, $0, flags | O_RDONLY, 0) }
+        if number == -EACCES { number = name.withCString { cl_openat(folder.number, $0, flags | O_WRONLY, 0) } }
+        guard number >= 0 else { throw AttributeFailure(.extendedAttribute, Errno(rawValue: -number)) }
+        return Descriptor(owning: number)
+    }
+
+    private static let lateNanoseconds: Int64 = 50_000_000
+
+    private func bringTimeUpToDate() throws(Errno) {
+        // In a short save the last write cannot be long ago.
+        guard cl_realtime_coarse_ns() &- time > Self.lateNanoseconds else { return }
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        guard cl_realtime_coarse_ns() &- saturatedNanoseconds(status.st.st_mtim) > Self.lateNanoseconds else { return }
+        let times = [timespec(tv_sec: 0, tv_nsec: CL_UTIME_OMIT), timespec(tv_sec: 0, tv_nsec: CL_UTIME_NOW)]
+        _ = try check(cl_futimens(file.number, times))
+    }
+
+    private func writeOut() throws(Errno) {
+        switch traits.ordering {
+        case .nothing: return
+        case .writeOut: _ = try check(cl_write_out(file.number))
+        case .sync: _ = try check(cl_fsync(file.number, 1))
+        }
+    }
+
+    /// Gives the copy a hidden name if it has none.
+    func nameHidden(in folder: Descriptor) throws(Errno) -> (folder: Descriptor, name: EntryName) {
+        if let hidden { return hidden }
+        while true {
+            let name = versions.names.next(for: documentIdentity.inode, .whole)
+            do throws(Errno) {
+                _ = try check(name.withCString { cl_link_open_file(file.number, folder.number, $0) })
+                return (folder, name)
+            } catch .fileExists {
+                // Left from a process that had the same pid and start time.
+            }
+        }
+    }
+
+    static func unlink(_ hidden: (folder: Descriptor, name: EntryName)) {
+        _ = hidden.name.withCString { cl_unlinkat(hidden.folder.number, $0, 0) }
+    }
+
+    /// Makes the names in a folder durable.
+    func syncFolder(_ folder: Descriptor) throws(Errno) {
+        if case .nothing = traits.ordering { return }
+        let readable: Descriptor
+        do throws(Errno) {
+            readable = try Descriptor(opening: ".", in: folder, flags: O_RDONLY | O_DIRECTORY)
+        } catch .permissionDenied {
+            // A folder that may be searched and not read: the file's own sync takes its name along on journaling systems.
+            _ = try check(cl_fsync(file.number, 0))
+            return
+        }
+        _ = try check(cl_fsync(readable.number, 0))
+    }
+}

@@ -1,0 +1,40 @@
+import CLinux
+import DocumentStore
+import Glibc
+import StorePrimitives
+import SystemPackage
+import Testing
+
+/// What a save of a 4 KiB document costs apart from its write. Prints; fails only when something is grossly wrong.
+@Suite(.serialized) struct PublishCostTests {
+    private static let rounds = 2_000
+
+    @Test(arguments: TestFolder.bases) func makingAndPublishingIsCheap(_ base: String) throws {
+        let store = try VersionFixture(on: base)
+        let bytes = [UInt8](repeating: 1, count: 4_096)
+        let name = EntryName("doc")
+        try store.write(String(repeating: "o", count: 4_096), to: "doc")
+        for decoration in ["plain", "with a tag"] {
+            if decoration != "plain" { try store.shell("setfattr -n user.xdg.tags -v work doc") }
+            var making: [Int64] = [], publishing: [Int64] = [], dropping: [Int64] = []
+            for _ in 0..<Self.rounds {
+                let document = try Descriptor(opening: store.path + "/doc", flags: O_WRONLY)
+                let start = cl_monotonic_ns()
+                var copy: WorkingCopy? = try store.versions.workingCopy(of: document, in: store.root)
+                let made = cl_monotonic_ns()
+                _ = try check(cl_pwrite(copy!.file.number, bytes, bytes.count, 0))
+                let written = cl_monotonic_ns()
+                try copy!.publish(as: name, in: store.root)
+                let published = cl_monotonic_ns()
+                copy = nil
+                dropping.append(cl_monotonic_ns() - published)
+                making.append(made - start)
+                publishing.append(published - written)
+            }
+            let median = { (times: [Int64]) in Double(times.sorted()[times.count / 2]) / 1_000 }
+            print(
+                "\(base), \(decoration): make \(median(making)) us, publish \(median(publishing)) us, close \(median(dropping)) us")
+            if base == "/dev/shm" { #expect(median(making) + median(publishing) < 200) }
+        }
+    }
+}
