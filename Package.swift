@@ -37,7 +37,7 @@ let package = Package(
         .target(
             name: "CoordinationService",
             dependencies: [
-                "StorePrimitives",
+                "StorePrimitives", "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
@@ -74,7 +74,7 @@ let package = Package(
         .testTarget(
             name: "CoordinationServiceTests",
             dependencies: [
-                "CoordinationService", .product(name: "Logging", package: "swift-log"),
+                "CoordinationService", "CLinux", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount"]),

@@ -8,7 +8,7 @@ extension MountedFileSystem {
     func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
         let node = table.node(node)
         if let item = node.item {
-            let handle = FolderHandle(.list(try listing(of: item, caller, node)))
+            let handle = FolderHandle(.list(try listing(of: item, credentials(of: caller), node)))
             return OpenedFolder(handle: handle.handedToKernel(), cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
@@ -37,7 +37,8 @@ extension MountedFileSystem {
         let (node, handle) = (table.node(node), FolderHandle.of(handle))
         switch handle.source {
         case .list(let entries):
-            for (index, entry) in entries.enumerated().dropFirst(Int(offset)) {
+            for index in min(Int(clamping: offset), entries.count)..<entries.count {
+                let entry = entries[index]
                 let added = entry.name.withCString { name in
                     add(
                         caller, in: node, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
@@ -60,7 +61,8 @@ extension MountedFileSystem {
         to buffer: inout DirectoryBuffer
     ) -> Bool {
         let isDot = name[0] == CChar(UInt8(ascii: ".")) && (name[1] == 0 || (name[1] == CChar(UInt8(ascii: ".")) && name[2] == 0))
-        guard plus, !isDot else {
+        // The kernel may remember nothing of what is virtual: it would look each name up again at once.
+        guard plus, !isDot, folder.item == nil else {
             if !plus { return buffer.add(name: name, inode: inode, type: type, next: next) }
             var status = stat()
             (status.st_ino, status.st_mode) = (ino_t(inode), type)
