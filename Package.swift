@@ -39,7 +39,7 @@ let package = Package(
         .target(
             name: "CoordinationService",
             dependencies: [
-                "StorePrimitives",
+                "StorePrimitives", "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
@@ -77,7 +77,7 @@ let package = Package(
         .testTarget(
             name: "CoordinationServiceTests",
             dependencies: [
-                "CoordinationService", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "CoordinationService", "CLinux", "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount"]),

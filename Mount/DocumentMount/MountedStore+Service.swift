@@ -1,7 +1,7 @@
 import DocumentIndex
-public import FuseKernel
 import Glibc
 public import StorePrimitives
+import Synchronization
 public import SystemPackage
 
 /// What the service tells of the mount and does for its clients, each as the user who asks.
@@ -27,7 +27,7 @@ extension MountedStore {
     }
 
     /// The handles open for writing on documents within the caller's reach, by path.
-    public func openWriters(for caller: Caller) -> [Writer] {
+    public func openWriters(for caller: Credentials) -> [Writer] {
         let handles = fileSystem.writers.current.compactMap { handle in handle.node.path.map { (handle, $0) } }
         let reachable = recents.reach.filter(handles.map(\.1), caller)
         return zip(handles, reachable).filter(\.1).map { entry, _ in
@@ -39,6 +39,9 @@ extension MountedStore {
 
     public var knownNodes: Int { fileSystem.table.count }
 
+    /// How many lists of virtual folders were made.
+    public var listingsMade: Int { tagFolders.cache.made.load(ordering: .relaxed) + recents.cache.made.load(ordering: .relaxed) }
+
     /// Why there is no passthrough; nil when there is.
     public var passthroughReason: String? {
         if passthroughGranted { return nil }
@@ -48,22 +51,22 @@ extension MountedStore {
     }
 
     /// Throws .noSuchFileOrDirectory, .fileExists, .permissionDenied, .invalidArgument for what is no tag.
-    public func renameTag(_ old: String, to new: String, for caller: Caller) throws(Errno) {
+    public func renameTag(_ old: String, to new: String, for caller: Credentials) throws(Errno) {
         guard let old = Tag(old), let new = Tag(new) else { throw .invalidArgument }
         try tagFolders.renameTag(old, to: new, caller)
     }
 
     /// How many documents got a tag back; nil if there is nothing to undo.
-    public func undoTagRemoval(for caller: Caller) throws(Errno) -> Int? { try tagFolders.undoRemoval(caller) }
+    public func undoTagRemoval(for caller: Credentials) throws(Errno) -> Int? { try tagFolders.undoRemoval(caller) }
 
-    public func recentDocuments(limit: Int, for caller: Caller) -> [(path: StorePath, used: Double)] {
+    public func recentDocuments(limit: Int, for caller: Credentials) -> [(path: StorePath, used: Double)] {
         recents.recents(caller, limit: limit).map { ($0.path, Double($0.used.nanoseconds) / 1e9) }
     }
 
-    public func forgetRecent(_ path: StorePath, for caller: Caller) throws(Errno) {
+    public func forgetRecent(_ path: StorePath, for caller: Credentials) throws(Errno) {
         guard recents.forget(path, caller) else { throw .ioError }
     }
 
     /// Tags with the number of documents that the caller may reach.
-    public func tags(for caller: Caller) -> [(name: String, count: Int)] { tagFolders.counts(for: caller) }
+    public func tags(for caller: Credentials) -> [(name: String, count: Int)] { tagFolders.counts(for: caller) }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -27,7 +28,7 @@
     } while (0)
 
 const int CL_O_PATH = O_PATH, CL_O_TMPFILE = O_TMPFILE, CL_O_NOATIME = O_NOATIME, CL_O_LARGEFILE = 0100000;
-const int CL_AT_EMPTY_PATH = AT_EMPTY_PATH;
+const int CL_AT_EMPTY_PATH = AT_EMPTY_PATH, CL_SO_PEERGROUPS = SO_PEERGROUPS;
 const unsigned CL_RENAME_NOREPLACE = RENAME_NOREPLACE, CL_RENAME_EXCHANGE = RENAME_EXCHANGE,
                CL_RENAME_WHITEOUT = RENAME_WHITEOUT;
 

@@ -3,7 +3,8 @@
 public protocol MountService: Sendable {
     func status(for peer: Peer) throws(ServiceFailure) -> MountStatus
 
-    /// Renames a tag on every document that has it and that the peer may write.
+    /// Renames a tag on every document that has it and that the peer may reach; unless the peer may write all of these, none
+    /// is changed. A tag of which nothing is within the peer's reach is one that does not exist.
     func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure)
 
     /// Brings back the tags that the last bulk removal took. Returns the number of documents that got a tag back.

@@ -71,18 +71,32 @@ public struct RecentUse: Sendable, Equatable {
     public let written: Bool
 }
 
+/// A document that has a tag, as far as the tag's folder shows it.
+public struct TagEntry: Sendable, Equatable {
+    public let id: DocumentID
+    public let path: StorePath
+    public let modified: Timestamp
+}
+
 /// A tag, with how many documents have it.
 public struct TagSummary: Sendable, Equatable {
     public let tag: Tag
     public let count: Int
     /// Who made it by hand: it shows to them though it is empty.
-    public let keeper: UserID?
+    public let keepers: Set<UserID>
 
-    public init(tag: Tag, count: Int, keeper: UserID?) {
+    public init(tag: Tag, count: Int, keepers: Set<UserID> = []) {
         self.tag = tag
         self.count = count
-        self.keeper = keeper
+        self.keepers = keepers
     }
+}
+
+/// How much of a tag a user may change.
+public enum TagShare: Sendable {
+    case all
+    /// What the user keeps, and these documents.
+    case of(UserID, documents: Set<DocumentID>)
 }
 
 /// Tags removed by one user without a pause, to be brought back together.

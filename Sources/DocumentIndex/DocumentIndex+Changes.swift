@@ -3,9 +3,11 @@ public import StorePrimitives
 internal import Synchronization
 
 extension DocumentIndex {
-    /// Applies changes in their order, in one transaction: all of them or, if it throws, none.
-    public func apply(_ changes: [Change]) throws(IndexError) {
-        _ = try apply(changes, gathered: nil)
+    /// Applies changes in their order, in one transaction: all of them or, if it throws, none. Returns whether they may have
+    /// changed which documents have which tags, or the path of one that has any.
+    @discardableResult
+    public func apply(_ changes: [Change]) throws(IndexError) -> Bool {
+        try apply(changes, gathered: nil).touchesTags
     }
 
     /// Applies what a gather pass saw (`.present` and `.tags`; other changes are not a walker's to tell and trap) after
@@ -15,13 +17,13 @@ extension DocumentIndex {
     public func apply(
         _ changes: [Change], during pass: GatherPass, asOf moment: GatherMoment
     ) throws(IndexError) -> [StorePath] {
-        try apply(changes, gathered: (pass, moment))
+        try apply(changes, gathered: (pass, moment)).outdated
     }
 
     private func apply(
         _ changes: [Change], gathered: (pass: GatherPass, moment: GatherMoment)?
-    ) throws(IndexError) -> [StorePath] {
-        guard !changes.isEmpty else { return [] }
+    ) throws(IndexError) -> (outdated: [StorePath], touchesTags: Bool) {
+        guard !changes.isEmpty else { return ([], false) }
         return try write { db in
             let isGathering = try gather.withLock { state in
                 if let gathered, state.pass != gathered.pass { throw IndexError.gatherSuperseded }
@@ -41,7 +43,7 @@ extension DocumentIndex {
                 try application.apply(change)
             }
             try trim(after: application)
-            return outdated
+            return (outdated, application.touchesTags)
         }
     }
 
@@ -78,6 +80,8 @@ private struct Application {
     let isGathered: Bool
     let isGathering: Bool
     var departed = 0
+    /// A document with tags came, went or moved, or has others now.
+    var touchesTags = false
 
     private var recents: RecentTable { RecentTable(db: documents.db) }
 
@@ -88,7 +92,9 @@ private struct Application {
             try present(facts)
         case .absent(let path):
             noteChange(path)
-            departed += try documents.depart(at: path)
+            let gone = try documents.depart(at: path)
+            departed += gone.count
+            if gone.hadTags { touchesTags = true }
         case .moved(let from, let to, let isFolder, let takesOverTarget):
             noteChange(from)
             noteChange(to)
@@ -97,15 +103,17 @@ private struct Application {
             noteChange(first)
             noteChange(second)
             try exchange(first, second)
+            touchesTags = true
         case .madeAnew(let facts, let aside):
             noteChange(facts.path)
             noteChange(aside)
             try makeAnew(facts, takingOverFrom: aside)
+            touchesTags = true
         case .tags(let path, let tags):
             guard let row = try documents.row(at: path) else { return }
             var tagged = row
             tagged.tags = Tag.format(tags)
-            if tagged.tags != row.tags { try documents.update(tagged, before: row) }
+            if tagged.tags != row.tags { try update(tagged, before: row) }
         case .used(let path, let user, let time, let written):
             guard let row = try documents.row(at: path) else { return }
             try recents.note(row.id, by: user, at: time.nanoseconds, written: written)
@@ -124,44 +132,54 @@ private struct Application {
         if isGathering { index.gather.withLock { $0.seen.insert(id) } }
     }
 
-    private func present(_ facts: DocumentFacts) throws {
+    private mutating func update(_ row: DocumentRow, before: DocumentRow) throws {
+        if before.tagsAndPath != row.tagsAndPath { touchesTags = true }
+        try documents.update(row, before: before)
+    }
+
+    private mutating func present(_ facts: DocumentFacts) throws {
         precondition(!facts.path.isRoot, "the root of the store is a folder, not a document")
         if let row = try documents.row(at: facts.path) {
             var seen = row
-            if seen.take(facts) { try documents.update(seen, before: row) }
+            if seen.take(facts) { try update(seen, before: row) }
             return noteSeen(row.id)
         }
         let before = try documents.rows(of: facts.identity).first { $0.isFile(of: facts) }
         guard let before, before.path == nil || (!isGathered && facts.linkCount == 1) else {
+            if facts.tags?.isEmpty == false { touchesTags = true }
             return noteSeen(try documents.insert(facts))
         }
         var moved = before
         moved.path = facts.path
         _ = moved.take(facts)
-        try documents.update(moved, before: before)
+        try update(moved, before: before)
         noteSeen(before.id)
     }
 
-    private func move(_ from: StorePath, to: StorePath, isFolder: Bool, takesOverTarget: Bool) throws {
+    private mutating func move(_ from: StorePath, to: StorePath, isFolder: Bool, takesOverTarget: Bool) throws {
         // The kernel allows no such rename; a row must not come to lie inside itself.
         guard from != to, !from.isRoot, !to.isRoot, !to.isInside(from), !from.isInside(to) else { return }
         if takesOverTarget, !isFolder, let target = try documents.row(at: to) {
             if let source = try documents.row(at: from) { try takeOver(target, by: source) }
             return noteSeen(target.id)
         }
+        if try isFolder || [from, to].contains(where: { try documents.row(at: $0)?.tagsAndPath != nil }) { touchesTags = true }
         try documents.delete(at: to, inside: isFolder)
         try documents.move(from.blob, to: to.blob, inside: isFolder)
         try noteSeen(at: to, inside: isFolder)
     }
 
     /// A save by rename: `source` ends, its file is now the document `target`.
-    private func takeOver(_ target: DocumentRow, by source: DocumentRow) throws {
+    private mutating func takeOver(_ target: DocumentRow, by source: DocumentRow) throws {
         var taken = target
         taken.identity = source.identity
         taken.size = source.size
         taken.modified = source.modified
         taken.generation += 1
-        if let tags = source.tags, !tags.isEmpty { taken.tags = tags }
+        if let tags = source.tags, !tags.isEmpty {
+            taken.tags = tags
+            touchesTags = true
+        }
         try documents.merge(source.id, into: target.id)
         try documents.update(taken, before: target)
     }
@@ -178,7 +196,7 @@ private struct Application {
         try noteSeen(at: second, inside: true)
     }
 
-    private func makeAnew(_ facts: DocumentFacts, takingOverFrom aside: StorePath) throws {
+    private mutating func makeAnew(_ facts: DocumentFacts, takingOverFrom aside: StorePath) throws {
         guard aside != facts.path, let row = try documents.row(at: aside), !row.isFile(of: facts) else {
             return try present(facts)
         }

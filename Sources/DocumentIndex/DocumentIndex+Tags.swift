@@ -1,13 +1,17 @@
 internal import Foundation
 internal import GRDB
-internal import StorePrimitives
+public import StorePrimitives
 
+/// What the index knows of tags is not for every user's eyes: whoever asks decides which of the documents, and so of the
+/// tags, may be shown.
 extension DocumentIndex {
     /// The documents that have all of the tags, newest modification first; those nested in a tag do not count. None for no
-    /// tags.
+    /// tags. With `name`, only those whose path ends in it, oldest id first.
     ///
-    /// One tag: O(limit). Several: O(documents that have the rarest of them).
-    public func documents(tagged tags: [Tag], limit: Int = .max) throws(IndexError) -> [Document] {
+    /// One tag: O(limit). Several: O(documents that have the rarest of them). With a name: O(documents of that name).
+    public func documents(
+        tagged tags: [Tag], named name: EntryName? = nil, limit: Int = .max
+    ) throws(IndexError) -> [TagEntry] {
         try read { db in
             let table = TagTable(db: db)
             var ids: [Int64] = []
@@ -15,106 +19,124 @@ extension DocumentIndex {
                 guard let id = try table.id(of: tag) else { return [] }
                 ids.append(id)
             }
-            if ids.count > 1 {
+            if ids.count > 1, name == nil {
                 let counted = try ids.map {
                     ($0, try db.integer("SELECT count(*) FROM document_tag WHERE tag = ?", [$0]) ?? 0)
                 }
                 ids = counted.sorted { $0.1 < $1.1 }.map(\.0)
             }
-            guard !ids.isEmpty else { return [] }
+            guard let first = ids.first else { return [] }
             let others = ids.dropFirst().map { _ in
                 "AND EXISTS (SELECT 1 FROM document_tag o WHERE o.tag = ? AND o.document = t.document)"
             }.joined(separator: " ")
+            var values: [Value] = [first]
+            if let name { values.append(Data(name.bytes)) }
             return try db.rows(
                 """
-                SELECT \(DocumentRow.columns) FROM document_tag t JOIN document d ON d.id = t.document
-                WHERE t.tag = ? \(others) ORDER BY t.mtime DESC, t.document DESC LIMIT ?
-                """, ids.map { $0 as Value } + [limit]
-            ).compactMap { try DocumentRow($0).document }
+                SELECT d.id, d.path, t.mtime FROM document_tag t JOIN document d ON d.id = t.document
+                WHERE t.tag = ? \(name == nil ? "" : "AND t.name = ?") \(others)
+                ORDER BY \(name == nil ? "t.mtime DESC, t.document DESC" : "t.document") LIMIT ?
+                """, values + ids.dropFirst().map { $0 as Value } + [limit]
+            ).map(TagEntry.init)
         }
     }
 
-    /// All tags that show, in the order of their bytes: those documents have, and those kept by hand. O(tagged documents).
-    public func tags() throws(IndexError) -> [TagSummary] { try summaries(where: "1", []) }
-
-    /// As `tags()`, only those nested in `tag`, at any depth.
-    public func tags(nestedIn tag: Tag) throws(IndexError) -> [TagSummary] {
+    /// Documents that have the tag or one nested in it, in no order; one that has several may come as often. O(limit).
+    public func documents(inside tag: Tag, limit: Int = .max) throws(IndexError) -> [TagEntry] {
         let range = tag.nestedRange
-        return try summaries(where: "name >= ? AND name < ?", [range.lower, range.upper])
-    }
-
-    private func summaries(where condition: String, _ values: [Value]) throws(IndexError) -> [TagSummary] {
-        try read { db in
+        return try read { db in
             try db.rows(
                 """
-                SELECT name, kept, documents FROM (
-                    SELECT name, kept, (SELECT count(*) FROM document_tag WHERE tag = t.id) AS documents
-                    FROM tag t WHERE \(condition))
-                WHERE kept OR documents > 0 ORDER BY name
-                """, values
+                SELECT d.id, d.path, t.mtime FROM tag g JOIN document_tag t ON t.tag = g.id JOIN document d ON d.id = t.document
+                WHERE g.name = ? OR (g.name >= ? AND g.name < ?) LIMIT ?
+                """, [tag.blob, range.lower, range.upper, limit]
+            ).map(TagEntry.init)
+        }
+    }
+
+    /// All tags that documents have or that anyone keeps, in the order of their bytes; with `folder`, only those nested in
+    /// that one, at any depth. O(tagged documents).
+    public func tags(nestedIn folder: Tag? = nil) throws(IndexError) -> [TagSummary] {
+        let range = folder?.nestedRange
+        return try read { db in
+            try db.rows(
+                """
+                SELECT name, documents, keepers FROM (
+                    SELECT name, (SELECT count(*) FROM document_tag WHERE tag = t.id) AS documents,
+                        (SELECT group_concat(uid) FROM tag_keeper WHERE tag = t.id) AS keepers
+                    FROM tag t \(folder == nil ? "" : "WHERE name >= ? AND name < ?"))
+                WHERE keepers IS NOT NULL OR documents > 0 ORDER BY name
+                """, range.map { [$0.lower, $0.upper] } ?? []
             ).map { row in
-                TagSummary(tag: Tag(unchecked: try row.bytes(0) ?? []), count: row[2],
-                    keeper: (row[1] as Int64) > 0 ? UserID(UInt32((row[1] as Int64) - 1)) : nil)
+                let keepers = (row[2] as String? ?? "").split(separator: ",").compactMap { UInt32($0).map { UserID($0) } }
+                return TagSummary(tag: Tag(unchecked: try row.bytes(0) ?? []), count: row[1], keepers: Set(keepers))
             }
         }
     }
 
-    /// Whether a folder of this tag shows: documents have it, it is kept, or tags nest in it. O(log n).
-    public func isShown(_ tag: Tag) throws(IndexError) -> Bool {
-        try read { db in
-            let table = TagTable(db: db)
-            return try table.isShown(tag) || table.hasNested(tag)
+    /// Whether the tag or one nested in it is known at all, to anyone. O(log n).
+    public func knows(_ tag: Tag) throws(IndexError) -> Bool {
+        let range = tag.nestedRange
+        return try read { db in
+            try db.integer(
+                "SELECT 1 FROM tag WHERE name = ? OR (name >= ? AND name < ?) LIMIT 1", [tag.blob, range.lower, range.upper]
+            ) != nil
         }
     }
 
-    /// Makes a tag that shows, to `user`, though no document has it. Throws `.tagExists` if it shows already.
-    public func makeTag(_ tag: Tag, by user: UserID) throws(IndexError) {
-        try write { db in
-            let table = TagTable(db: db)
-            guard try !table.isShown(tag), try !table.hasNested(tag) else { throw IndexError.tagExists(tag) }
-            try table.keep(tag, by: user)
+    /// Whether `user`, or with nil anyone, keeps a tag nested in this one or, if `orItself`, this one.
+    public func isKept(nestedIn tag: Tag, orItself: Bool, by user: UserID?) throws(IndexError) -> Bool {
+        let range = tag.nestedRange
+        return try read { db in
+            try db.integer(
+                """
+                SELECT 1 FROM tag t JOIN tag_keeper k ON k.tag = t.id
+                WHERE ((?1 AND t.name = ?2) OR (t.name >= ?3 AND t.name < ?4)) AND (?5 IS NULL OR k.uid = ?5) LIMIT 1
+                """, [orItself, tag.blob, range.lower, range.upper, user.map { Int64($0.rawValue) }]) != nil
         }
     }
 
-    /// From now on the tag shows even without documents, until it is removed. No error if it did before.
+    /// From now on the tag shows to the user even without documents, until it is removed. No error if it did before.
     public func keepTag(_ tag: Tag, by user: UserID) throws(IndexError) {
         try write { try TagTable(db: $0).keep(tag, by: user) }
     }
 
-    /// Removes an empty tag. Throws `.noSuchTag`, and `.tagNotEmpty` if documents have it or tags nest in it. To be able to
-    /// undo it, tell `recordTagRemovals`.
-    public func removeTag(_ tag: Tag) throws(IndexError) {
+    /// The tag is no longer kept by the user, or with nil by anyone; it is gone if no document has it. Throws `.noSuchTag` if
+    /// it was not kept. To be able to undo it, tell `recordTagRemovals`.
+    public func stopKeepingTag(_ tag: Tag, by user: UserID?) throws(IndexError) {
         try write { db in
-            let table = TagTable(db: db)
-            guard try !table.hasDocuments(tag), try !table.hasNested(tag) else { throw IndexError.tagNotEmpty(tag) }
-            guard try table.isShown(tag) else { throw IndexError.noSuchTag(tag) }
-            try db.run("DELETE FROM tag WHERE name = ?", [tag.blob])
+            try db.run(
+                "DELETE FROM tag_keeper WHERE tag = (SELECT id FROM tag WHERE name = ?1) AND (?2 IS NULL OR uid = ?2)",
+                [tag.blob, user.map { Int64($0.rawValue) }])
+            guard db.changesCount > 0 else { throw IndexError.noSuchTag(tag) }
+            try TagTable(db: db).dropUnused()
         }
     }
 
-    /// Renames a tag, and those nested in it, on all their documents, which are returned with their new tags: the caller
-    /// writes the attributes, and tells `.tags` of those it could not write.
+    /// Renames a tag, and those nested in it, as far as `share` goes. The documents are returned with their new tags: the
+    /// caller writes the attributes, and tells `.tags` of those it could not write. If the new tag is in use the two become
+    /// one.
     ///
-    /// Throws `.noSuchTag`, `.tagInsideItself`, and `.tagNotEmpty(new)` unless `merging`: then the two become one.
-    /// O(affected documents).
-    public func renameTag(_ old: Tag, to new: Tag, merging: Bool = false) throws(IndexError) -> [Document] {
+    /// Throws `.noSuchTag` if there is nothing of it in the share, and `.tagInsideItself`. O(affected documents).
+    public func renameTag(_ old: Tag, to new: Tag, for share: TagShare) throws(IndexError) -> [Document] {
         try write { db in
-            let table = TagTable(db: db)
-            guard try table.isShown(old) || table.hasNested(old) else { throw IndexError.noSuchTag(old) }
-            if old == new { return [] }
-            if new.isNested(in: old) { throw IndexError.tagInsideItself(new) }
-            if !merging, try table.hasDocuments(new) || table.hasNested(new) { throw IndexError.tagNotEmpty(new) }
             let range = old.nestedRange
             let values: [Value] = [old.blob, range.lower, range.upper]
             let isAffected = "(name = ? OR (name >= ? AND name < ?))"
-            let kept = try db.rows("SELECT name, kept FROM tag WHERE kept AND \(isAffected)", values).map {
-                (tag: Tag(unchecked: try $0.bytes(0) ?? []), keeper: UserID(UInt32(($0[1] as Int64) - 1)))
-            }
-            let ids = try db.integers(
+            var kept = try db.rows("SELECT id, name, uid FROM tag JOIN tag_keeper ON tag = id WHERE \(isAffected)", values)
+                .map { (id: $0[0] as Int64, tag: Tag(unchecked: try $0.bytes(1) ?? []), user: UserID($0[2])) }
+            var ids = try db.integers(
                 """
                 SELECT DISTINCT document FROM document_tag WHERE tag IN (SELECT id FROM tag WHERE \(isAffected))
                 ORDER BY document
                 """, values)
+            if case .of(let user, let documents) = share {
+                kept.removeAll { $0.user != user }
+                ids.removeAll { !documents.contains(DocumentID(rawValue: $0)) }
+            }
+            guard !kept.isEmpty || !ids.isEmpty else { throw IndexError.noSuchTag(old) }
+            if old == new { return [] }
+            if new.isNested(in: old) { throw IndexError.tagInsideItself(new) }
             let documents = DocumentTable(db: db)
             var renamed: [Document] = []
             for id in ids {
@@ -124,12 +146,23 @@ extension DocumentIndex {
                 try documents.update(changed, before: row)
                 if let document = changed.document { renamed.append(document) }
             }
-            try db.run("UPDATE tag SET kept = 0 WHERE \(isAffected)", values)
-            for (tag, keeper) in kept {
-                if let name = tag.renamed(from: old, to: new) { try table.keep(name, by: keeper) }
+            let table = TagTable(db: db)
+            for keeper in kept {
+                try db.run("DELETE FROM tag_keeper WHERE tag = ? AND uid = ?", [keeper.id, Int64(keeper.user.rawValue)])
+            }
+            for keeper in kept {
+                if let name = keeper.tag.renamed(from: old, to: new) { try table.keep(name, by: keeper.user) }
             }
             try table.dropUnused()
             return renamed
         }
+    }
+}
+
+extension TagEntry {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            id: DocumentID(rawValue: row[0]), path: StorePath(unchecked: try row.bytes(1) ?? []),
+            modified: Timestamp(nanoseconds: row[2]))
     }
 }

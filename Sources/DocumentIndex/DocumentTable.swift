@@ -37,6 +37,12 @@ struct DocumentRow {
         }
     }
 
+    /// Where the document is and what tags it has there; nil if it has none, or left.
+    var tagsAndPath: [[UInt8]]? {
+        guard let path, let tags, !tags.isEmpty else { return nil }
+        return [path.bytes, tags]
+    }
+
     /// Takes over what was seen of the file; changed content is a new generation. Returns whether anything changed.
     mutating func take(_ facts: DocumentFacts) -> Bool {
         let sameFile = identity.isSameFile(as: facts.identity)
@@ -103,7 +109,9 @@ struct DocumentTable {
                 facts.size, facts.modified.nanoseconds, tags.map { Data($0) },
             ])
         let id = db.lastInsertedRowID
-        if let tags, !tags.isEmpty { try TagTable(db: db).index(tags, of: id, modified: facts.modified.nanoseconds) }
+        if let tags, !tags.isEmpty {
+            try TagTable(db: db).index(tags, of: id, at: facts.path, modified: facts.modified.nanoseconds)
+        }
         return id
     }
 
@@ -121,10 +129,10 @@ struct DocumentTable {
             ])
         let indexed = before.path == nil ? [] : before.tags ?? []
         let tags = row.tags ?? []
-        if indexed != tags {
+        if indexed != tags || before.path != row.path {
             let table = TagTable(db: db)
             if !indexed.isEmpty { try table.unindex(row.id) }
-            if !tags.isEmpty { try table.index(tags, of: row.id, modified: row.modified) }
+            if !tags.isEmpty, let path = row.path { try table.index(tags, of: row.id, at: path, modified: row.modified) }
         } else if !tags.isEmpty, before.modified != row.modified {
             try db.run("UPDATE document_tag SET mtime = ? WHERE document = ?", [row.modified, row.id])
         }
@@ -152,16 +160,17 @@ extension DocumentTable {
         return ids
     }
 
-    /// Makes the documents at the path and inside it ones that left. Returns how many.
-    func depart(at path: StorePath) throws -> Int {
+    /// Makes the documents at the path and inside it ones that left. Returns how many, and whether any had tags.
+    func depart(at path: StorePath) throws -> (count: Int, hadTags: Bool) {
         let range = path.insideRange
         let inside = "(path = ? OR (path >= ? AND path < ?))"
         let values: [Value] = [path.blob, range.lower, range.upper]
         try db.run(
             "DELETE FROM document_tag WHERE document IN (SELECT id FROM document WHERE tags <> x'' AND \(inside))", values)
+        let hadTags = db.changesCount > 0
         let next = try nextDeparture()
         try db.run("UPDATE document SET path = NULL, departed = ? WHERE \(inside)", [next] + values)
-        return db.changesCount
+        return (db.changesCount, hadTags)
     }
 
     func depart(_ id: Int64) throws {
@@ -193,7 +202,10 @@ extension DocumentTable {
 
     /// Gives the documents at `old` and, if `inside`, under it their places at `new`, where none may be.
     func move(_ old: Data, to new: Data, inside: Bool) throws {
-        try db.run("UPDATE document SET path = ? WHERE path = ?", [new, old])
+        if let moved = try db.integer("SELECT id FROM document WHERE path = ?", [old]) {
+            try db.run("UPDATE document SET path = ? WHERE id = ?", [new, moved])
+            try TagTable(db: db).rename(moved, to: StorePath(unchecked: [UInt8](new)))
+        }
         guard inside else { return }
         let range = StorePath(unchecked: [UInt8](old)).insideRange
         // Concatenating BLOBs gives text of the same bytes, whatever they are; the cast makes it a BLOB again.

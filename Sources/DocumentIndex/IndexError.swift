@@ -19,9 +19,6 @@ public enum IndexError: Error, Equatable, Sendable {
     /// The gather pass is no longer the current one.
     case gatherSuperseded
     case noSuchTag(Tag)
-    case tagExists(Tag)
-    /// Documents have the tag, or tags nest in it.
-    case tagNotEmpty(Tag)
     /// A tag cannot be renamed to one nested in itself.
     case tagInsideItself(Tag)
     /// Any other answer of the database.
@@ -69,8 +66,6 @@ extension IndexError: CustomStringConvertible {
         case .closed: "the index is closed"
         case .gatherSuperseded: "a newer gather pass has begun"
         case .noSuchTag(let tag): "no such tag: \(tag)"
-        case .tagExists(let tag): "the tag exists: \(tag)"
-        case .tagNotEmpty(let tag): "the tag is not empty: \(tag)"
         case .tagInsideItself(let tag): "a tag cannot be renamed into itself: \(tag)"
         case .database(let code, let message): "the index's database answered \(code): \(message)"
         }

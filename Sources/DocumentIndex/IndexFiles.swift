@@ -35,9 +35,9 @@ struct IndexFiles {
 
     /// Moves the database out of the way, with its log, and returns where it is now. Throws `.unusable`.
     func moveAside() throws(IndexError) -> String {
-        var now = time(nil)
-        while access("\(path).corrupt-\(now)", F_OK) == 0 { now += 1 }
-        let aside = "\(path).corrupt-\(now)"
+        // Behind the newest, or it would be the oldest at once and removed before anything is read from it.
+        let newest = asides.last.flatMap { Int($0.dropFirst(asidePrefix.count)) } ?? 0
+        let aside = "\(path).corrupt-\(max(time(nil), newest + 1))"
         guard rename(path, aside) == 0 else { throw failure() }
         if size(of: path + "-wal") > 0 {
             guard rename(path + "-wal", aside + "-wal") == 0 else { throw failure() }
@@ -50,13 +50,18 @@ struct IndexFiles {
         return aside
     }
 
-    private func removeOldest() {
-        let folder = (path as NSString).deletingLastPathComponent
-        let prefix = (path as NSString).lastPathComponent + ".corrupt-"
+    private var folder: String { (path as NSString).deletingLastPathComponent }
+    private var asidePrefix: String { (path as NSString).lastPathComponent + ".corrupt-" }
+
+    /// The names of the databases moved aside, oldest first.
+    private var asides: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         // Same number of digits for the next two centuries: text order is time order.
-        let aside = names.filter { $0.hasPrefix(prefix) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
-        for name in aside.dropLast(Self.keptAside) {
+        return names.filter { $0.hasPrefix(asidePrefix) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
+    }
+
+    private func removeOldest() {
+        for name in asides.dropLast(Self.keptAside) {
             for suffix in ["", "-wal", "-shm"] { unlink("\(folder)/\(name)\(suffix)") }
         }
     }

@@ -35,15 +35,19 @@ struct Salvage {
         configuration.foreignKeysEnabled = false
         guard let queue = try? DatabaseQueue(path: path, configuration: configuration) else { return }
         queue.inDatabase { db in
-            guard (try? Int.fetchOne(db, sql: "PRAGMA user_version")) == Schema.version else { return }
+            guard let version = try? Int.fetchOne(db, sql: "PRAGMA user_version"), (1...Schema.version).contains(version)
+            else { return }
             read(db)
         }
         try? queue.close()
     }
 
     private mutating func read(_ db: Database) {
-        Self.each(db, "SELECT name, kept FROM tag WHERE kept") { row in
-            if let name = try row.bytes(0), Tag(name) != nil { keptTags.append((name, (row[1] as Int64) - 1)) }
+        // The second is how version 1 had it.
+        for select in ["SELECT name, uid FROM tag JOIN tag_keeper ON tag = id", "SELECT name, kept - 1 FROM tag WHERE kept"] {
+            Self.each(db, select) { row in
+                if let name = try row.bytes(0), Tag(name) != nil { keptTags.append((name, row[1])) }
+            }
         }
         Self.each(db, "SELECT uid, document, used, written FROM recent ORDER BY used DESC") {
             uses.append(Use(uid: $0[0], document: $0[1], used: $0[2], written: $0[3]))
@@ -127,9 +131,6 @@ struct Salvage {
         if let path = row.path, try DocumentTable(db: db).row(at: path) != nil { row.path = nil }
         guard let empty = try DocumentTable(db: db).row(id: row.id) else { return }
         try DocumentTable(db: db).update(row, before: empty)
-        if row.path == nil {
-            try TagTable(db: db).unindex(row.id)
-            try db.run("UPDATE document SET departed = 1 WHERE id = ?", [row.id])
-        }
+        if row.path == nil { try db.run("UPDATE document SET departed = 1 WHERE id = ?", [row.id]) }
     }
 }

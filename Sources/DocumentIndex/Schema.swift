@@ -1,4 +1,5 @@
 internal import GRDB
+internal import StorePrimitives
 
 /// The tables, and the steps from each version to the next.
 ///
@@ -10,12 +11,16 @@ enum Schema {
     static var version: Int { steps.count }
 
     static let tables: Set<String> = [
-        "document", "tag", "document_tag", "recent", "recent_before", "tag_removal_batch", "tag_removal",
+        "document", "tag", "tag_keeper", "document_tag", "recent", "recent_before", "tag_removal_batch", "tag_removal",
     ]
 
     /// Step n leads from version n to n + 1. A step that was ever released is never changed.
-    private static let steps: [String] = [
-        """
+    private static let steps: [@Sendable (Database) throws -> Void] = [
+        { try $0.execute(sql: documentsTagsAndRecents) },
+        { try addKeepersAndNames(to: $0) },
+    ]
+
+    private static let documentsTagsAndRecents = """
         -- path is NULL for a document that left: if its file comes back, it is known again.
         -- tags is the attribute's value: NULL if never told, empty if there are none.
         CREATE TABLE document (
@@ -87,7 +92,46 @@ enum Schema {
         CREATE INDEX tag_removal_of_batch ON tag_removal (batch);
         CREATE INDEX tag_removal_document ON tag_removal (document);
         """
-    ]
+
+    /// A tag is kept by any number of users, and a document is found by its name in a tag.
+    private static func addKeepersAndNames(to db: Database) throws {
+        let kept = try db.rows("SELECT name, kept - 1 FROM tag WHERE kept").map { (try $0.bytes(0) ?? [], UserID($0[1])) }
+        try db.execute(
+            sql: """
+                DROP TABLE document_tag;
+                DROP TABLE tag;
+                CREATE TABLE tag (
+                    id INTEGER PRIMARY KEY,
+                    name BLOB NOT NULL UNIQUE
+                );
+
+                -- Who keeps a tag though it may be empty.
+                CREATE TABLE tag_keeper (
+                    tag INTEGER NOT NULL REFERENCES tag (id) ON DELETE CASCADE,
+                    uid INTEGER NOT NULL,
+                    PRIMARY KEY (tag, uid)
+                ) WITHOUT ROWID;
+
+                -- The tags of documents that are there, once more the other way round; mtime is the sort key, name the
+                -- path's last name.
+                CREATE TABLE document_tag (
+                    tag INTEGER NOT NULL REFERENCES tag (id) ON DELETE CASCADE,
+                    document INTEGER NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+                    mtime INTEGER NOT NULL,
+                    name BLOB NOT NULL,
+                    PRIMARY KEY (tag, document)
+                ) WITHOUT ROWID;
+                CREATE INDEX document_tag_document ON document_tag (document);
+                CREATE INDEX document_tag_newest ON document_tag (tag, mtime, document);
+                CREATE INDEX document_tag_name ON document_tag (tag, name);
+                """)
+        let table = TagTable(db: db)
+        for (tag, user) in kept { try table.keep(Tag(unchecked: tag), by: user) }
+        for row in try db.rows("SELECT id, path, mtime, tags FROM document WHERE path IS NOT NULL AND tags <> x''") {
+            try table.index(
+                try row.bytes(3) ?? [], of: row[0], at: StorePath(unchecked: try row.bytes(1) ?? []), modified: row[2])
+        }
+    }
 
     /// Brings the file to the current version, a step a transaction. Throws `.newerVersion`, and `.corrupt` for a database
     /// that is not an index.
@@ -95,7 +139,7 @@ enum Schema {
         let found = try pool.read { try foundVersion($0) }
         for step in found..<version {
             try pool.write { db in
-                try db.execute(sql: steps[step])
+                try steps[step](db)
                 try db.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(step + 1)")
             }
         }

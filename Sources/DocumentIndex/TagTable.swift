@@ -1,7 +1,9 @@
 internal import Foundation
 internal import GRDB
+internal import StorePrimitives
 
-/// The tags, and which documents have them, on the connection it was made for, inside the caller's transaction.
+/// The tags, who keeps them, and which documents have them, on the connection it was made for, inside the caller's
+/// transaction.
 struct TagTable {
     let db: Database
 
@@ -15,44 +17,35 @@ struct TagTable {
     func id(of tag: Tag) throws -> Int64? { try db.integer("SELECT id FROM tag WHERE name = ?", [tag.blob]) }
 
     /// Enters a document that has none yet under the tags of the attribute's value.
-    func index(_ value: [UInt8], of document: Int64, modified: Int64) throws {
+    func index(_ value: [UInt8], of document: Int64, at path: StorePath, modified: Int64) throws {
+        let name = Self.name(of: path)
         for tag in Tag.parse(value) {
             try db.run(
-                "INSERT INTO document_tag (tag, document, mtime) VALUES (?, ?, ?)", [id(making: tag), document, modified])
+                "INSERT INTO document_tag (tag, document, mtime, name) VALUES (?, ?, ?, ?)",
+                [id(making: tag), document, modified, name])
         }
     }
 
     func unindex(_ document: Int64) throws { try db.run("DELETE FROM document_tag WHERE document = ?", [document]) }
 
-    /// Makes a tag shown to a user though it is empty. The first who keeps it is remembered.
+    /// The document has another name now.
+    func rename(_ document: Int64, to path: StorePath) throws {
+        try db.run("UPDATE document_tag SET name = ? WHERE document = ?", [Self.name(of: path), document])
+    }
+
+    private static func name(of path: StorePath) -> Data { Data(path.lastName?.bytes ?? []) }
+
+    /// Makes a tag shown to a user though it is empty.
     func keep(_ tag: Tag, by user: UserID) throws {
-        try db.run("UPDATE tag SET kept = ? WHERE id = ? AND NOT kept", [Int64(user.rawValue) + 1, id(making: tag)])
+        try db.run("INSERT OR IGNORE INTO tag_keeper (tag, uid) VALUES (?, ?)", [id(making: tag), Int64(user.rawValue)])
     }
 
-    /// Whether the tag itself shows: it is kept, or documents have it.
-    func isShown(_ tag: Tag) throws -> Bool {
-        try db.integer(
-            "SELECT 1 FROM tag t WHERE name = ? AND (kept OR EXISTS (SELECT 1 FROM document_tag WHERE tag = t.id))",
-            [tag.blob]) != nil
-    }
-
-    func hasDocuments(_ tag: Tag) throws -> Bool {
-        try db.integer("SELECT 1 FROM document_tag WHERE tag = (SELECT id FROM tag WHERE name = ?) LIMIT 1", [tag.blob])
-            != nil
-    }
-
-    /// Whether a tag that shows nests in `tag`.
-    func hasNested(_ tag: Tag) throws -> Bool {
-        let range = tag.nestedRange
-        return try db.integer(
-            """
-            SELECT 1 FROM tag t WHERE name >= ? AND name < ?
-                AND (kept OR EXISTS (SELECT 1 FROM document_tag WHERE tag = t.id)) LIMIT 1
-            """, [range.lower, range.upper]) != nil
-    }
-
-    /// Forgets tags that are neither kept nor had by a document.
+    /// Forgets tags that nobody keeps and no document has.
     func dropUnused() throws {
-        try db.run("DELETE FROM tag WHERE NOT kept AND NOT EXISTS (SELECT 1 FROM document_tag WHERE tag = tag.id)")
+        try db.run(
+            """
+            DELETE FROM tag WHERE NOT EXISTS (SELECT 1 FROM tag_keeper WHERE tag = tag.id)
+                AND NOT EXISTS (SELECT 1 FROM document_tag WHERE tag = tag.id)
+            """)
     }
 }

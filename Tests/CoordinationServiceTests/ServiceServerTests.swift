@@ -1,3 +1,4 @@
+import CLinux
 import CoordinationService
 import Glibc
 import Logging
@@ -44,9 +45,26 @@ struct ServiceServerTests {
         try withServer { socket, mount in
             let connection = try ServiceConnection(to: socket)
             _ = try connection.status()
-            let own = Peer(uid: getuid(), gid: getgid(), pid: getpid())
+            var groups = [gid_t](repeating: 0, count: Int(getgroups(0, nil)))
+            getgroups(Int32(groups.count), &groups)
+            let own = Peer(uid: getuid(), gid: getgid(), groups: groups.sorted(), pid: getpid())
             #expect(mount.lastPeer.withLock { $0 } == own)
             #expect(connection.server == own)
+        }
+    }
+
+    /// A thread of root's may take groups of its own, which are then what it connects with.
+    @Test(.enabled(if: getuid() == 0), arguments: [0, 1, 3, 4000])
+    func aPeersGroupsAreThoseItConnectedWith(count: Int) throws {
+        try withServer { socket, mount in
+            let groups = (0..<count).map { gid_t(61_000 + $0) }
+            var own = [gid_t](repeating: 0, count: Int(getgroups(0, nil)))
+            getgroups(Int32(own.count), &own)
+            #expect(cl_set_groups(groups.count, groups) == 0)
+            let connected = Result { try ServiceConnection(to: socket) }
+            #expect(cl_set_groups(own.count, own) == 0)
+            _ = try connected.get().status()
+            #expect(mount.lastPeer.withLock { $0?.groups } == groups)
         }
     }
 

@@ -71,7 +71,7 @@ import Testing
             for number in 0..<1000 { try index.apply([.used(all[number].path, by: anna, at: at(99_999), written: true)]) }
         }
         try seconds("rename a tag on 50,000", atMost: 30) { () throws in
-            #expect(try index.renameTag(tag("even"), to: tag("odd")).count == 50_000)
+            #expect(try index.renameTag(tag("even"), to: tag("odd"), for: .all).count == 50_000)
         }
         try seconds("checkpoint", atMost: 10) { () throws in try index.checkpoint() }
         try index.close()

@@ -16,7 +16,7 @@ import Testing
         ])
     }
 
-    private func counts() throws -> [String] { try index.tags().map { "\($0.tag) \($0.count)\($0.keeper != nil ? " kept" : "")" } }
+    private func counts() throws -> [String] { try index.tags().map { "\($0.tag) \($0.count)\($0.keepers.isEmpty ? "" : " kept")" } }
 
     @Test func aTagsDocumentsComeNewestFirst() throws {
         #expect(try index.tagged("work") == ["b", "a"])
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func tagsAreCountedAndEmptyOnesShowIfKept() throws {
-        try index.makeTag(tag("later"), by: UserID(1000))
+        try index.keepTag(tag("later"), by: UserID(1000))
         #expect(try counts() == ["later 0 kept", "urgent 2", "work 2", "work/plan 1"])
         try index.apply([.tags(path("a"), []), .tags(path("c"), [tag("work/plan")])])
         #expect(try counts() == ["later 0 kept", "work 1", "work/plan 1"])
@@ -43,11 +43,81 @@ import Testing
         #expect(try index.tags(nestedIn: tag("wor")) == [])
     }
 
-    @Test func aTagShowsForItsDocumentsItsNestedTagsOrBecauseItIsKept() throws {
-        #expect(try index.isShown(tag("urgent")))
-        try index.makeTag(tag("x/y"), by: UserID(1000))
-        #expect(try index.isShown(tag("x")))
-        #expect(try !index.isShown(tag("y")))
+    @Test func aTagIsKnownForItsDocumentsItsNestedTagsOrBecauseItIsKept() throws {
+        #expect(try index.knows(tag("urgent")))
+        try index.keepTag(tag("x/y"), by: UserID(1000))
+        #expect(try index.knows(tag("x")))
+        #expect(try !index.knows(tag("y")))
+    }
+
+    @Test func eachUserKeepsATagForThemselves() throws {
+        for user in [anna, ben] { try index.keepTag(tag("x/y"), by: user) }
+        #expect(try index.tags(nestedIn: tag("x")) == [TagSummary(tag: tag("x/y"), count: 0, keepers: [anna, ben])])
+        #expect(try index.isKept(nestedIn: tag("x"), orItself: false, by: ben))
+        #expect(try !index.isKept(nestedIn: tag("x/y"), orItself: false, by: ben))
+        #expect(try index.isKept(nestedIn: tag("x/y"), orItself: true, by: ben))
+        try index.stopKeepingTag(tag("x/y"), by: ben)
+        #expect(try !index.isKept(nestedIn: tag("x"), orItself: false, by: ben))
+        #expect(try index.isKept(nestedIn: tag("x"), orItself: false, by: nil))
+        #expect(throws: IndexError.noSuchTag(tag("x/y"))) { try index.stopKeepingTag(tag("x/y"), by: ben) }
+        try index.keepTag(tag("x/y"), by: ben)
+        try index.stopKeepingTag(tag("x/y"), by: nil)
+        #expect(try !index.knows(tag("x")))
+    }
+
+    @Test func documentsOfATagAreFoundByTheirNames() throws {
+        try index.apply([
+            .present(facts("f/report", inode: 10, modified: 1, tags: ["work"])),
+            .present(facts("g/report", inode: 11, modified: 2, tags: ["work", "urgent"])),
+            .present(facts("g/report 2", inode: 12, tags: ["work"])),
+        ])
+        func named(_ name: String, _ tags: String...) throws -> [String] {
+            try index.documents(tagged: tags.map(tag), named: EntryName(name)).map(\.path.description)
+        }
+        #expect(try named("report", "work") == ["f/report", "g/report"])
+        #expect(try named("report", "work", "urgent") == ["g/report"])
+        #expect(try named("report", "urgent", "work") == ["g/report"])
+        #expect(try named("g", "work") == [])
+        try index.apply([
+            .moved(from: path("f/report"), to: path("f/letter"), isFolder: false, takesOverTarget: false),
+            .moved(from: path("g"), to: path("h"), isFolder: true, takesOverTarget: false),
+        ])
+        #expect(try named("report", "work") == ["h/report"])
+        #expect(try named("letter", "work") == ["f/letter"])
+        try index.apply([.exchanged(path("h/report"), path("f/letter"))])
+        #expect(try named("report", "work") == ["h/report"])
+        #expect(try named("report", "urgent") == [])
+        #expect(try named("letter", "urgent") == ["f/letter"])
+        try index.apply([.present(facts("f/memo", inode: 11, modified: 2, tags: ["work", "urgent"]))])
+        #expect(try named("memo", "urgent") == ["f/memo"])
+        #expect(try named("letter", "urgent") == [])
+    }
+
+    @Test func changesTellWhetherTheyTouchTags() throws {
+        func touches(_ changes: Change...) throws -> Bool { try index.apply(changes) }
+        #expect(try !touches(.present(facts("a", inode: 1, modified: 7, tags: ["work", "urgent"])), .present(facts("e", inode: 5))))
+        #expect(try !touches(.used(path("a"), by: anna, at: at(1), written: true)))
+        #expect(try !touches(.useRetracted(path("a"), by: anna, at: at(1)), .absent(path("d")), .absent(path("none"))))
+        #expect(try !touches(.moved(from: path("e"), to: path("f"), isFolder: false, takesOverTarget: false)))
+        // A save by rename of a document with tags.
+        #expect(try !touches(.moved(from: path("f"), to: path("b"), isFolder: false, takesOverTarget: true)))
+        #expect(try touches(.present(facts("g", inode: 7, tags: ["new"]))))
+        #expect(try touches(.present(facts("h", inode: 7, tags: ["new"]))))
+        #expect(try touches(.tags(path("h"), [])))
+        #expect(try !touches(.tags(path("h"), [])))
+        #expect(try touches(.moved(from: path("a"), to: path("i"), isFolder: false, takesOverTarget: false)))
+        #expect(try touches(.moved(from: path("h"), to: path("i"), isFolder: false, takesOverTarget: false)))
+        #expect(try touches(.absent(path("c"))))
+    }
+
+    @Test func documentsInsideATagHaveItOrOneNestedInIt() throws {
+        func inside(_ name: String, limit: Int = .max) throws -> Set<String> {
+            Set(try index.documents(inside: tag(name), limit: limit).map(\.path.description))
+        }
+        #expect(try inside("work") == ["a", "b", "c"])
+        #expect(try inside("work/plan") == ["c"])
+        #expect(try inside("wor") == [])
+        #expect(try inside("work", limit: 2).count == 2)
     }
 
     @Test func tagsKeepTheirOrderOnTheDocument() throws {
@@ -55,57 +125,47 @@ import Testing
         #expect(try index.tagNames("a") == ["z", "b", "a"])
     }
 
-    @Test func makingATagThatShowsFails() throws {
-        try index.makeTag(tag("new"), by: UserID(1000))
-        for name in ["new", "urgent", "work"] {
-            #expect(throws: IndexError.tagExists(tag(name))) { try index.makeTag(tag(name), by: UserID(1000)) }
-        }
-    }
-
-    @Test func onlyEmptyTagsAreRemoved() throws {
-        try index.keepTag(tag("urgent"), by: UserID(1000))
-        #expect(throws: IndexError.tagNotEmpty(tag("urgent"))) { try index.removeTag(tag("urgent")) }
-        try index.apply([.tags(path("a"), []), .tags(path("b"), []), .tags(path("c"), [tag("work/plan")])])
-        try index.removeTag(tag("urgent"))
-        #expect(throws: IndexError.noSuchTag(tag("urgent"))) { try index.removeTag(tag("urgent")) }
-        #expect(throws: IndexError.tagNotEmpty(tag("work"))) { try index.removeTag(tag("work")) }
-        #expect(throws: IndexError.noSuchTag(tag("never"))) { try index.removeTag(tag("never")) }
-        #expect(try counts() == ["work/plan 1"])
-    }
-
     @Test func renamingATagRenamesItOnItsDocumentsAndTheNestedOnes() throws {
-        try index.makeTag(tag("work/empty"), by: UserID(1000))
-        let renamed = try index.renameTag(tag("work"), to: tag("job"))
+        try index.keepTag(tag("work/empty"), by: UserID(1000))
+        let renamed = try index.renameTag(tag("work"), to: tag("job"), for: .all)
         #expect(renamed.map(\.path.description) == ["a", "b", "c"])
         #expect(renamed.map { $0.tags.map(\.text) } == [["job", "urgent"], ["job"], ["job/plan", "urgent"]])
         #expect(try counts() == ["job 2", "job/empty 0 kept", "job/plan 1", "urgent 2"])
         #expect(try index.tagged("job") == ["b", "a"])
-        #expect(try !index.isShown(tag("work")))
+        #expect(try !index.knows(tag("work")))
     }
 
-    @Test func renamingToATagInUseFailsUnlessMerging() throws {
-        #expect(throws: IndexError.tagNotEmpty(tag("work"))) { try index.renameTag(tag("urgent"), to: tag("work")) }
-        let renamed = try index.renameTag(tag("urgent"), to: tag("work"), merging: true)
+    @Test func aShareOfATagIsRenamedAlone() throws {
+        for user in [anna, ben] { try index.keepTag(tag("work/empty"), by: user) }
+        let share = TagShare.of(anna, documents: [try #require(try index.id("a")), try #require(try index.id("d"))])
+        #expect(try index.renameTag(tag("work"), to: tag("job"), for: share).map(\.path.description) == ["a"])
+        #expect(try counts() == ["job 1", "job/empty 0 kept", "urgent 2", "work 1", "work/empty 0 kept", "work/plan 1"])
+        #expect(try index.isKept(nestedIn: tag("job"), orItself: false, by: anna))
+        #expect(try index.isKept(nestedIn: tag("work"), orItself: false, by: ben))
+        #expect(try !index.isKept(nestedIn: tag("work"), orItself: false, by: anna))
+        #expect(throws: IndexError.noSuchTag(tag("work"))) {
+            try index.renameTag(tag("work"), to: tag("other"), for: .of(anna, documents: []))
+        }
+    }
+
+    @Test func renamingToATagInUseMakesThemOne() throws {
+        let renamed = try index.renameTag(tag("urgent"), to: tag("work"), for: .all)
         #expect(renamed.map { $0.tags.map(\.text) } == [["work"], ["work/plan", "work"]])
         #expect(try counts() == ["work 3", "work/plan 1"])
     }
 
-    @Test func renamingToAnEmptyKeptTagReplacesIt() throws {
-        try index.makeTag(tag("job"), by: UserID(1000))
-        _ = try index.renameTag(tag("urgent"), to: tag("job"))
-        #expect(try index.tagged("job") == ["c", "a"])
-    }
-
     @Test func renamingIntoItselfAndOfNothingFails() throws {
-        #expect(throws: IndexError.tagInsideItself(tag("work/x"))) { try index.renameTag(tag("work"), to: tag("work/x")) }
-        #expect(throws: IndexError.noSuchTag(tag("none"))) { try index.renameTag(tag("none"), to: tag("x")) }
-        #expect(try index.renameTag(tag("work"), to: tag("work")) == [])
+        #expect(throws: IndexError.tagInsideItself(tag("work/x"))) {
+            try index.renameTag(tag("work"), to: tag("work/x"), for: .all)
+        }
+        #expect(throws: IndexError.noSuchTag(tag("none"))) { try index.renameTag(tag("none"), to: tag("x"), for: .all) }
+        #expect(try index.renameTag(tag("work"), to: tag("work"), for: .all) == [])
     }
 
     @Test func renamingToTheTagAroundItUnnests() throws {
-        try index.makeTag(tag("out/in"), by: UserID(1000))
-        try index.makeTag(tag("out/in/in"), by: UserID(1000))
-        _ = try index.renameTag(tag("out/in"), to: tag("out"), merging: true)
+        try index.keepTag(tag("out/in"), by: UserID(1000))
+        try index.keepTag(tag("out/in/in"), by: UserID(1000))
+        _ = try index.renameTag(tag("out/in"), to: tag("out"), for: .all)
         #expect(try counts().prefix(2) == ["out 0 kept", "out/in 0 kept"])
     }
 }

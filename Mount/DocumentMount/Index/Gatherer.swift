@@ -109,7 +109,7 @@ final class Gatherer: @unchecked Sendable {
             gatherLater(folder)
             log.warning("gathering \(folder.isRoot ? "the store" : "\(folder)") failed: \(error)")
         }
-        keeper.generation.wrappingAdd(1, ordering: .relaxed)
+        keeper.noteChange(toTags: true)
         state.withLock { state in
             if folder.isRoot {
                 let counts = gather.counts

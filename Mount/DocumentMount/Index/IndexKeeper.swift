@@ -16,6 +16,8 @@ final class IndexKeeper: @unchecked Sendable {
     private let log: Logger
     /// Counts changes to what the index knows, for those who keep lists made of it.
     let generation = Atomic<UInt64>(0)
+    /// Counts only those to which documents have which tags, where those are, and who keeps a tag.
+    let tagGeneration = Atomic<UInt64>(0)
     private(set) var gatherer: Gatherer!
 
     /// Rank 0, taken before anything else: batches are applied one after another.
@@ -113,15 +115,22 @@ final class IndexKeeper: @unchecked Sendable {
 
     private func commit(_ changes: [Change]) {
         guard !changes.isEmpty else { return }
+        var touchesTags = true
         do throws(IndexError) {
-            try index.apply(changes)
+            touchesTags = try index.apply(changes)
         } catch .closed {
             return
         } catch {
             log.warning("the index missed changes and is gathered again: \(error)")
             gatherer.gatherLater(.root)
         }
+        noteChange(toTags: touchesTags)
+    }
+
+    /// Has lists made anew.
+    func noteChange(toTags: Bool) {
         generation.wrappingAdd(1, ordering: .relaxed)
+        if toTags { tagGeneration.wrappingAdd(1, ordering: .relaxed) }
     }
 
     /// A document was opened for reading: a person's use, unless the reader turns out to read in bulk.

@@ -23,7 +23,7 @@ final class TagStore: Sendable {
 
     /// Changes a document's tags by `change`, which gets them in their order. The caller must be allowed to write the
     /// document. Throws .notPermitted for what is no document, .permissionDenied, or setxattr(2)'s errno.
-    func change(_ path: StorePath, _ caller: Caller, _ change: ([Tag]) -> [Tag]) throws(Errno) {
+    func change(_ path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
         guard reach.may(caller, path, W_OK) else {
             throw reach.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
         }
@@ -46,17 +46,17 @@ final class TagStore: Sendable {
         if case .document(let facts) = reader.look(at: path) { keeper.apply([.present(facts)]) }
     }
 
-    func add(_ tags: [Tag], to path: StorePath, _ caller: Caller) throws(Errno) {
+    func add(_ tags: [Tag], to path: StorePath, _ caller: Credentials) throws(Errno) {
         try change(path, caller) { $0 + tags.filter { [old = $0] in !old.contains($0) } }
     }
 
     /// Takes tags from a document, and notes it for the undo.
-    func remove(_ tags: [Tag], from document: Document, _ caller: Caller) throws(Errno) {
+    func remove(_ tags: [Tag], from document: Document, _ caller: Credentials) throws(Errno) {
         try change(document.path, caller) { $0.filter { !tags.contains($0) } }
         noteRemoval(tags.map { (document.id, $0) }, removedTags: [], caller)
     }
 
-    func noteRemoval(_ removals: [(document: DocumentID, tag: Tag)], removedTags: [Tag], _ caller: Caller) {
+    func noteRemoval(_ removals: [(document: DocumentID, tag: Tag)], removedTags: [Tag], _ caller: Credentials) {
         // Best effort: the removal itself was done.
         try? keeper.index.recordTagRemovals(
             removals, removedTags: removedTags, by: UserID(caller.uid), at: Timestamp(nanoseconds: Clock.now))

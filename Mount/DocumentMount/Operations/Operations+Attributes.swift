@@ -8,7 +8,7 @@ extension MountedFileSystem {
     func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes {
         let node = table.node(node)
         if let item = node.item {
-            return Attributes(status: try item.attributes(caller, inode: node.identity.inode), validity: .none)
+            return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
         return attributes(of: node, try locator.status(of: node))
     }
@@ -24,7 +24,7 @@ extension MountedFileSystem {
         let node = table.node(node)
         if let item = node.item {
             // chmod, chown and touch on a link or folder that is made anew at each look: accepted, without effect.
-            return Attributes(status: try item.attributes(caller, inode: node.identity.inode), validity: .none)
+            return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
         let opened = handle.map { FileHandle.of($0).descriptor }
         let descriptor: Descriptor

@@ -72,7 +72,7 @@ extension MountedFileSystem {
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
         guard status.st.st_mode & S_ISGID != 0, status.st.st_gid != caller.gid else { return true }
-        return ProcessFacts.status(of: caller.thread)?.groups.contains(status.st.st_gid) ?? false
+        return credentials(of: caller).groups.contains(status.st.st_gid)
     }
 
     private static func isCapability(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "security.capability") == 0 }

@@ -8,7 +8,7 @@ extension MountedFileSystem {
     func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
         let node = table.node(node)
         if let item = node.item {
-            return opened(.list(try listing(of: item, caller, node)), cached: false)
+            return opened(.list(try listing(of: item, credentials(of: caller), node)), cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
         // The store's own folder is listed with the virtual folders in it: a list, since no offset is free for more entries.
@@ -40,7 +40,8 @@ extension MountedFileSystem {
         let (node, handle) = (table.node(node), FolderHandle.of(handle))
         switch handle.source {
         case .list(let entries):
-            for (index, entry) in entries.enumerated().dropFirst(Int(offset)) {
+            for index in min(Int(clamping: offset), entries.count)..<entries.count {
+                let entry = entries[index]
                 let added = entry.name.withCString { name in
                     add(
                         caller, in: node, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
@@ -63,7 +64,8 @@ extension MountedFileSystem {
         to buffer: inout DirectoryBuffer
     ) -> Bool {
         let isDot = name[0] == CChar(UInt8(ascii: ".")) && (name[1] == 0 || (name[1] == CChar(UInt8(ascii: ".")) && name[2] == 0))
-        guard plus, !isDot else {
+        // The kernel may remember nothing of what is virtual: it would look each name up again at once.
+        guard plus, !isDot, folder.item == nil else {
             if !plus { return buffer.add(name: name, inode: inode, type: type, next: next) }
             var status = stat()
             (status.st_ino, status.st_mode) = (ino_t(inode), type)

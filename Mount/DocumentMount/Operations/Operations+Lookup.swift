@@ -7,8 +7,13 @@ import SystemPackage
 extension MountedFileSystem {
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let parent = table.node(parent)
-        if let item = try virtualItem(caller, in: parent, name: name) { return try entry(for: item, caller) }
-        if parent.item != nil { throw .noSuchFileOrDirectory }
+        if let item = parent.item {
+            let caller = credentials(of: caller)
+            return try entry(for: try item.child(EntryName(copying: name), caller), caller)
+        }
+        if parent.isRoot, let virtualFolders, name[0] == CChar(UInt8(ascii: ".")), let item = virtualFolders.folder(named: name) {
+            return try entry(for: item, credentials(of: caller))
+        }
         let folder = try locator.folder(parent)
         do throws(Errno) {
             return try lookUp(name, in: parent, folder)
@@ -21,7 +26,7 @@ extension MountedFileSystem {
 
     func readLink(_ caller: Caller, node: NodeID, _ body: (UnsafePointer<CChar>) -> Void) throws(Errno) {
         let node = table.node(node)
-        if let item = node.item { return try item.linkTarget(caller).withUnsafeBytes { body($0.assumingMemoryBound(to: CChar.self).baseAddress!) } }
+        if let item = node.item { return try item.linkTarget().withUnsafeBytes { body($0.assumingMemoryBound(to: CChar.self).baseAddress!) } }
         let descriptor = try locator.pathDescriptor(of: node)
         try withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { (buffer) throws(Errno) in
             let length = try check(cl_readlinkat(descriptor.number, "", buffer.baseAddress, Int(PATH_MAX)))

@@ -15,7 +15,10 @@ extension MountedFileSystem {
 
     func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
-        if let item = parent.item { return try entry(for: try item.makeFolder(EntryName(copying: name), caller), caller) }
+        if let item = parent.item {
+            let caller = credentials(of: caller)
+            return try entry(for: try item.makeFolder(EntryName(copying: name), caller), caller)
+        }
         try refuseVirtual(parent, name)
         return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
             _ = try check(cl_mkdirat(folder.number, name, mode))
@@ -27,6 +30,7 @@ extension MountedFileSystem {
     {
         let parent = table.node(parent)
         if let item = parent.item {
+            let caller = credentials(of: caller)
             let target = Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
             return try entry(for: try item.addLink(EntryName(copying: name), target: target, caller), caller)
         }
@@ -39,7 +43,7 @@ extension MountedFileSystem {
     func link(_ caller: Caller, node: NodeID, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let (node, parent) = (table.node(node), table.node(parent))
         if let item = parent.item {
-            try item.add(try document(node), EntryName(copying: name), caller)
+            try item.add(try document(node), EntryName(copying: name), credentials(of: caller))
             // The kernel asks for the linked node itself; the next lookup of the name shows the symbolic link.
             let status = try locator.status(of: node)
             var entry = entry(for: table.lookedUp(node.identity, type: node.type), status)

@@ -15,7 +15,7 @@ extension MountedFileSystem {
 
     private func remove(_ caller: Caller, in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {
         if let item = parent.item {
-            let name = EntryName(copying: name)
+            let (name, caller) = (EntryName(copying: name), credentials(of: caller))
             return isFolder ? try item.removeFolder(name, caller) : try item.remove(name, caller)
         }
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }

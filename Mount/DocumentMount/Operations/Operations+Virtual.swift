@@ -5,15 +5,11 @@ import StorePrimitives
 import SystemPackage
 
 extension MountedFileSystem {
-    /// What stands under a name if that is virtual: a virtual folder's own entry, or one of the names at the root.
-    func virtualItem(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) -> (any VirtualItem)? {
-        if let item = parent.item { return try item.child(EntryName(copying: name), caller) }
-        guard parent.isRoot, let virtualFolders, name[0] == CChar(UInt8(ascii: ".")) else { return nil }
-        return virtualFolders.folder(named: name)
-    }
+    /// By whose permissions virtual folders show and change things. Asked once a request.
+    func credentials(of caller: Caller) -> Credentials { tags.reach.credentials(of: caller) }
 
     /// An entry that the kernel must ask for again at each look: another user may see something else.
-    func entry(for item: any VirtualItem, _ caller: Caller) throws(Errno) -> Entry {
+    func entry(for item: any VirtualItem, _ caller: Credentials) throws(Errno) -> Entry {
         let identity = item.identity
         let status = try item.attributes(caller, inode: identity.inode)
         let node = table.lookedUp(identity, type: item.type, item: item)
@@ -22,7 +18,7 @@ extension MountedFileSystem {
             validity: .none)
     }
 
-    func listing(of item: any VirtualItem, _ caller: Caller, _ node: Node) throws(Errno) -> [FolderHandle.ListedEntry] {
+    func listing(of item: any VirtualItem, _ caller: Credentials, _ node: Node) throws(Errno) -> [FolderHandle.ListedEntry] {
         let up = FolderHandle.ListedEntry(name: EntryName(".."), inode: table.root.identity.inode, type: S_IFDIR)
         let own = FolderHandle.ListedEntry(name: EntryName("."), inode: node.identity.inode, type: S_IFDIR)
         return [own, up]
@@ -45,7 +41,7 @@ extension MountedFileSystem {
         let (name, newName) = (EntryName(copying: name), EntryName(copying: newName))
         switch (parent.item, newParent.item) {
         case (let source?, let target?):
-            try source.rename(name, to: target, newName, caller)
+            try source.rename(name, to: target, newName, credentials(of: caller))
         case (nil, let target?):
             try moveIntoVirtual(caller, parent, name, target, newName)
         case (let source?, nil):
@@ -67,10 +63,10 @@ extension MountedFileSystem {
         switch status.st.st_mode & S_IFMT {
         case S_IFREG:
             guard let path = parent.path?.appending(name) else { throw .staleNFSFileHandle }
-            try target.add(path, newName, caller)
+            try target.add(path, newName, credentials(of: caller))
         case S_IFLNK where isTrash(parent):
             let path = try link(name, in: folder)
-            _ = try target.addLink(newName, target: path, caller)
+            _ = try target.addLink(newName, target: path, credentials(of: caller))
             _ = try check(name.withCString { cl_unlinkat(folder.number, $0, 0) })
         default:
             throw .notPermitted
@@ -82,11 +78,12 @@ extension MountedFileSystem {
         _ caller: Caller, _ source: any VirtualItem, _ name: EntryName, _ newParent: Node, _ newName: EntryName
     ) throws(Errno) {
         guard isTrash(newParent) else { throw .notPermitted }
-        let link = try source.child(name, caller)
+        let credentials = credentials(of: caller)
+        let link = try source.child(name, credentials)
         guard link.type == S_IFLNK, let virtualFolders else { throw .notPermitted }
         let folder = try locator.folder(newParent)
         // The same document from where the link is now, so that the trash can give it back.
-        var target = try link.linkTarget(caller)
+        var target = try link.linkTarget()
         if let path = newParent.path, let document = virtualFolders.document(ofLink: link) {
             target = VirtualLink.target(of: document, fromDepth: path.depth) + [0]
         }
@@ -99,7 +96,7 @@ extension MountedFileSystem {
                 })
         }
         do throws(Errno) {
-            try source.remove(name, caller)
+            try source.remove(name, credentials)
         } catch {
             _ = newName.withCString { cl_unlinkat(folder.number, $0, 0) }
             throw error

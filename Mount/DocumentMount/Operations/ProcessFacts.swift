@@ -6,6 +6,8 @@ import StorePrimitives
 enum ProcessFacts {
     struct Status {
         var group: pid_t = 0
+        /// The file system uid, by which the kernel names who makes a request.
+        var user: uid_t?
         var groups: [gid_t] = []
     }
 
@@ -20,6 +22,7 @@ enum ProcessFacts {
             let value = words.first ?? ""
             switch parts[0] {
             case "Tgid": status.group = pid_t(value) ?? 0
+            case "Uid": status.user = words.count == 4 ? uid_t(words[3]) : nil
             case "Groups": status.groups = words.compactMap { gid_t($0) }
             default: break
             }
@@ -51,12 +54,18 @@ enum ProcessFacts {
         read("/proc/\(process)/comm").map { String($0.dropLast($0.hasSuffix("\n") ? 1 : 0)) }
     }
 
+    /// The whole file: a process may have 65,536 groups. Nil if it is empty or an error came in between.
     private static func read(_ path: String) -> String? {
         guard let file = try? Descriptor(opening: path, flags: O_RDONLY) else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
-            let length = cl_read(file.number, buffer.baseAddress, buffer.count)
-            guard length > 0 else { return nil }
-            return String(decoding: buffer.prefix(length), as: UTF8.self)
+            var text: [UInt8] = []
+            while true {
+                let length = cl_read(file.number, buffer.baseAddress, buffer.count)
+                guard length >= 0 else { return nil }
+                guard length > 0 else { break }
+                text += buffer.prefix(length)
+            }
+            return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
         }
     }
 }

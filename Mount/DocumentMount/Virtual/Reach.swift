@@ -2,35 +2,78 @@ import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
+import Synchronization
+
+/// Whose permissions count: a user, with the groups that go with it (credentials(7)).
+public struct Credentials: Hashable, Sendable {
+    public let uid: uid_t
+    public let gid: gid_t
+    /// Supplementary groups.
+    public let groups: [gid_t]
+
+    public init(uid: uid_t, gid: gid_t, groups: [gid_t]) {
+        self.uid = uid
+        self.gid = gid
+        self.groups = groups
+    }
+}
 
 /// What a user may reach in the store: virtual folders, queries and events show nothing else.
 ///
 /// The kernel answers: the thread takes the user's identity and groups, gives up the capabilities that pass permissions by,
-/// and asks faccessat(2).
+/// and asks faccessat(2). Where it cannot become the user, nothing is within reach.
 struct Reach: Sendable {
     let store: Descriptor
     /// Whether the daemon serves others than the user it runs as.
     let actsForCallers: Bool
 
+    /// Whether nothing is kept from the caller that the daemon itself may see: root, and whoever the daemon runs as.
+    func isUnlimited(_ caller: Credentials) -> Bool { caller.uid == 0 || caller.uid == geteuid() }
+
+    private let threads = ThreadGroups()
+
+    init(store: Descriptor, actsForCallers: Bool) {
+        self.store = store
+        self.actsForCallers = actsForCallers
+    }
+
+    /// The credentials of who makes a request of the kernel, which names user and group but not the further groups.
+    func credentials(of caller: Caller) -> Credentials {
+        let groups = actsForCallers && caller.uid != 0 ? threads.groups(of: caller) : []
+        return Credentials(uid: caller.uid, gid: caller.gid, groups: groups)
+    }
+
     /// Which of the documents the caller may use in the way of `mode` (R_OK, W_OK), in their order.
-    func filter(_ paths: [StorePath], _ caller: Caller, mode: Int32 = R_OK) -> [Bool] {
+    func filter(_ paths: [StorePath], _ caller: Credentials, mode: Int32 = R_OK) -> [Bool] {
         guard !paths.isEmpty else { return [] }
-        guard actsForCallers, caller.uid != 0 else { return paths.map { isReachable($0, mode) } }
-        let groups = ProcessFacts.status(of: caller.thread)?.groups ?? []
-        _ = cl_keep_capabilities()
-        _ = cl_set_groups(groups.count, groups)
-        _ = cl_set_fs_identity(caller.uid, caller.gid)
+        return acting(as: caller) { paths.map { isReachable($0, mode) } } ?? paths.map { _ in false }
+    }
+
+    func may(_ caller: Credentials, _ path: StorePath, _ mode: Int32) -> Bool { filter([path], caller, mode: mode)[0] }
+
+    /// Whether the caller may read any of the documents.
+    func reachesAny(of paths: [StorePath], _ caller: Credentials) -> Bool {
+        guard !paths.isEmpty else { return false }
+        return acting(as: caller) { paths.contains { isReachable($0, R_OK) } } ?? false
+    }
+
+    /// Runs as the caller; nil, without having run, if this thread cannot become the caller.
+    private func acting<Result>(as caller: Credentials, _ body: () -> Result) -> Result? {
+        if isUnlimited(caller) { return body() }
+        guard actsForCallers else { return nil }
         cl_forget_assumed()
-        for capability in Self.passingCapabilities { _ = cl_raise_capability(capability, 0) }
         defer {
             for capability in Self.passingCapabilities { _ = cl_raise_capability(capability, 1) }
             _ = cl_set_fs_identity(geteuid(), getegid())
             _ = cl_set_groups(0, nil)
         }
-        return paths.map { isReachable($0, mode) }
+        // Without it taking the identity drops the capabilities, and giving it back raises them again: no harm.
+        _ = cl_keep_capabilities()
+        guard cl_set_groups(caller.groups.count, caller.groups) == 0, cl_set_fs_identity(caller.uid, caller.gid) == 0,
+            Self.passingCapabilities.allSatisfy({ cl_raise_capability($0, 0) == 0 })
+        else { return nil }
+        return body()
     }
-
-    func may(_ caller: Caller, _ path: StorePath, _ mode: Int32) -> Bool { filter([path], caller, mode: mode)[0] }
 
     private func isReachable(_ path: StorePath, _ mode: Int32) -> Bool {
         (path.bytes + [0]).withUnsafeBytes {
@@ -39,4 +82,35 @@ struct Reach: Sendable {
     }
 
     private static let passingCapabilities = [Int32(CL_CAP_DAC_OVERRIDE), Int32(CL_CAP_DAC_READ_SEARCH)]
+}
+
+/// The supplementary groups of threads that made requests, as /proc has them, if it has the thread as the same user's: by the
+/// time of the look the number may be another's.
+private final class ThreadGroups: Sendable {
+    private struct Known {
+        let uid: uid_t
+        let gid: gid_t
+        let groups: [gid_t]
+        let since: Int64
+    }
+    private let known = Mutex<[pid_t: Known]>([:])
+    private static let capacity = 256
+    /// One command makes many requests, and a look costs as much as several.
+    private static let lifetime: Int64 = 200_000_000
+
+    func groups(of caller: Caller) -> [gid_t] {
+        let now = Clock.now
+        if let found = known.withLock({ $0[caller.thread] }), found.uid == caller.uid, found.gid == caller.gid,
+            now - found.since < Self.lifetime
+        {
+            return found.groups
+        }
+        let status = ProcessFacts.status(of: caller.thread)
+        let groups = status?.user == caller.uid ? status?.groups ?? [] : []
+        known.withLock { known in
+            if known.count >= Self.capacity { known.removeAll() }
+            known[caller.thread] = Known(uid: caller.uid, gid: caller.gid, groups: groups, since: now)
+        }
+        return groups
+    }
 }

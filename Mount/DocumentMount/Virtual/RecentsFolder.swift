@@ -9,27 +9,33 @@ import SystemPackage
 final class RecentsFolder: VirtualItem {
     private let keeper: IndexKeeper
     let reach: Reach
-    private let cache = ListingCache()
+    let cache: ListingCache
     /// What a person looks through; `quire recents --limit` shows more.
     static let shown = 200
 
     init(keeper: IndexKeeper, reach: Reach) {
         self.keeper = keeper
         self.reach = reach
+        cache = ListingCache { keeper.generation.load(ordering: .relaxed) }
     }
 
     var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(".recents".utf8) }
 
-    func attributes(_ caller: Caller, inode: UInt64) throws(Errno) -> stat {
-        let newest = recents(caller, limit: 1).first?.used
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        keeper.catchUp()
+        let newest = reachable(caller, limit: 1).first?.used
         return attributes(
             inode: inode, mode: 0o777, links: 2, modified: timespec(newest ?? Timestamp(nanoseconds: 0)))
     }
 
     /// The caller's recents, newest first, without what they may not reach.
-    func recents(_ caller: Caller, limit: Int) -> [RecentUse] {
+    func recents(_ caller: Credentials, limit: Int) -> [RecentUse] {
         keeper.catchUp()
+        return reachable(caller, limit: limit)
+    }
+
+    private func reachable(_ caller: Credentials, limit: Int) -> [RecentUse] {
         var found: [RecentUse] = []
         // Some may be out of reach: ask for more until there are enough.
         var asked = limit
@@ -42,37 +48,48 @@ final class RecentsFolder: VirtualItem {
         }
     }
 
-    private func listing(_ caller: Caller) -> VirtualListing {
-        keeper.catchUp()
-        let generation = keeper.generation.load(ordering: .relaxed)
-        return cache.listing(of: key, for: caller, generation: generation) {
-            var listing = VirtualListing()
-            for use in recents(caller, limit: Self.shown) {
+    private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {
+        cache.listing(of: key, for: caller, isShown: isShown) {
+            var listing = VirtualListing(generation: keeper.generation.load(ordering: .relaxed))
+            for use in reachable(caller, limit: Self.shown) {
                 guard let name = use.path.lastName else { continue }
-                listing.add(name, VirtualLink(to: use.path, place: key, depth: 1, modified: timespec(use.used)))
+                listing.add(name, link(use))
             }
             return listing
         }
     }
 
-    func child(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem {
-        guard let item = listing(caller)[name] else { throw .noSuchFileOrDirectory }
+    private func link(_ use: RecentUse) -> VirtualLink {
+        VirtualLink(to: use.path, place: key, depth: 1, modified: timespec(use.used))
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        keeper.catchUp()
+        // Equal names have numbers by their order: what was listed as `note (2)` stays that while others are forgotten.
+        if let link = cache.shownBefore(of: key, for: caller)?[name] as? VirtualLink,
+            let use = try? keeper.index.recentUse(of: link.document, by: UserID(caller.uid)),
+            reach.may(caller, use.path, R_OK)
+        {
+            return self.link(use)
+        }
+        guard let item = listing(caller, isShown: false)[name] else { throw .noSuchFileOrDirectory }
         return item
     }
 
-    func children(_ caller: Caller) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        listing(caller).entries.map { ($0.name, $0.item) }
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        keeper.catchUp()
+        return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
     }
 
-    func remove(_ name: EntryName, _ caller: Caller) throws(Errno) {
+    func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         guard let link = try child(name, caller) as? VirtualLink else { throw .noSuchFileOrDirectory }
         guard forget(link.document, caller) else { throw .ioError }
     }
 
     /// False if the index could not be written.
-    func forget(_ path: StorePath, _ caller: Caller) -> Bool {
+    func forget(_ path: StorePath, _ caller: Credentials) -> Bool {
         keeper.catchUp()
-        defer { keeper.generation.wrappingAdd(1, ordering: .relaxed) }
+        defer { keeper.noteChange(toTags: false) }
         return (try? keeper.index.forgetRecent(at: path, of: UserID(caller.uid))) != nil
     }
 }

@@ -23,58 +23,97 @@ final class TagFolder: VirtualItem {
     var key: [UInt8] { Array(".tags/".utf8) + place }
     private var depth: Int { 1 + (tags.isEmpty ? 0 : place.count { $0 == UInt8(ascii: "/") } + 1) }
 
-    func attributes(_ caller: Caller, inode: UInt64) throws(Errno) -> stat {
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         attributes(
             inode: inode, mode: 0o777, links: 2,
-            modified: timespec(Timestamp(nanoseconds: shared.lastChange)))
+            modified: timespec(Timestamp(nanoseconds: shared.lastChange(for: caller))))
     }
 
-    func children(_ caller: Caller) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        listing(caller).entries.map { ($0.name, $0.item) }
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        shared.keeper.catchUp()
+        return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
     }
 
-    func child(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem {
-        if let item = listing(caller)[name] { return item }
-        if let joined = joined(name, caller) { return joined }
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        shared.keeper.catchUp()
+        if let item = shared.cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }
+        if let item = listed(name, caller) ?? joined(name, caller) { return item }
         if let document = shared.freshLink(name, in: key, of: caller) {
-            return VirtualLink(
-                to: document, place: key, depth: depth, modified: timespec(Timestamp(nanoseconds: Clock.now)))
+            return link(document, Timestamp(nanoseconds: Clock.now))
         }
         throw .noSuchFileOrDirectory
     }
 
-    private func listing(_ caller: Caller) -> VirtualListing {
-        shared.listing(of: key, caller) { index, reach in
-            var listing = VirtualListing()
-            for tag in subtags(index, reach, caller) {
-                guard let name = tag.components.last else { continue }
-                listing.add(name, folder(tag, name))
-            }
-            guard !tags.isEmpty, let documents = try? index.documents(tagged: tags) else { return listing }
-            let reachable = reach.filter(documents.map(\.path), caller)
-            for (document, _) in zip(documents, reachable).filter(\.1).sorted(by: { $0.0.path.bytes.lexicographicallyPrecedes($1.0.path.bytes) }) {
-                guard let name = document.path.lastName else { continue }
-                listing.add(
-                    name, VirtualLink(to: document.path, place: key, depth: depth, modified: timespec(document.modified)))
-            }
-            return listing
+    private func listed(_ name: EntryName, _ caller: Credentials) -> (any VirtualItem)? {
+        guard let listing = shared.cache.listingForLookup(of: key, for: caller, { makeListing(caller) }) else {
+            return item(named: name, caller)
         }
+        guard let item = listing[name] else { return nil }
+        // Documents may have been written since, which makes no list void.
+        return listing.generation == shared.generation ? item : current(item, caller)
     }
 
-    /// The tags one level down that the caller may know of: empty ones they made, and those on a document within reach.
-    private func subtags(_ index: DocumentIndex, _ reach: Reach, _ caller: Caller) -> [Tag] {
-        guard tags.count <= 1 else { return [] }
-        let known = (try? tags.first.map { tag throws(IndexError) in try index.tags(nestedIn: tag) } ?? index.tags()) ?? []
+    private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {
+        shared.cache.listing(of: key, for: caller, isShown: isShown) { makeListing(caller) }
+    }
+
+    private func makeListing(_ caller: Credentials) -> VirtualListing {
+        var listing = VirtualListing(generation: shared.generation)
+        for tag in subtags(caller) {
+            guard let name = tag.components.last else { continue }
+            listing.add(name, folder(tag, name))
+        }
+        // A document has its own name if that is free, so that numbers are given only among equal names.
+        var others: [(EntryName, VirtualLink)] = []
+        for document in shared.documents(tagged: tags, caller) {
+            guard let name = document.path.lastName else { continue }
+            let link = link(document.path, document.modified)
+            if listing[name] == nil { listing.add(name, link) } else { others.append((name, link)) }
+        }
+        for (name, link) in others { listing.add(name, link) }
+        return listing
+    }
+
+    /// An item of an earlier list as it is now; nil if it is no longer there for the caller.
+    private func current(_ item: any VirtualItem, _ caller: Credentials) -> (any VirtualItem)? {
+        guard let link = item as? VirtualLink else {
+            return (item as? TagFolder).flatMap { shared.isShown($0.tags[0], to: caller) ? $0 : nil }
+        }
+        guard let document = try? shared.keeper.index.document(at: link.document), tags.allSatisfy(document.tags.contains),
+            shared.reach.may(caller, document.path, R_OK)
+        else { return nil }
+        return self.link(document.path, document.modified)
+    }
+
+    /// What a list made now would have under a name, by some queries of the index.
+    private func item(named name: EntryName, _ caller: Credentials) -> (any VirtualItem)? {
+        if let tag = try? nested(name), shared.isShown(tag, to: caller) { return folder(tag, name) }
+        guard !tags.isEmpty else { return nil }
+        if let document = shared.documents(tagged: tags, named: name, caller).first {
+            return link(document.path, document.modified)
+        }
+        // Who has which number is told by the list alone.
+        let isNumbered = name.unnumbered.map { !shared.documents(tagged: tags, named: $0, caller).isEmpty }
+        guard isNumbered ?? (name.bytes.count == EntryName.maximumLength) else { return nil }
+        return listing(caller, isShown: false)[name]
+    }
+
+    private func link(_ document: StorePath, _ modified: Timestamp) -> VirtualLink {
+        VirtualLink(to: document, place: key, depth: depth, modified: timespec(modified))
+    }
+
+    /// The tags one level down that the caller may know of.
+    private func subtags(_ caller: Credentials) -> [Tag] {
+        guard tags.count <= 1, let known = try? shared.keeper.index.tags(nestedIn: tags.first) else { return [] }
         var shown: Set<Tag> = []
         let level = tags.first?.components.count ?? 0
         for summary in known {
             let components = summary.tag.components
-            guard components.count > level, let tag = Tag(components.prefix(level + 1).map(\.bytes).joined(separator: [UInt8(ascii: "/")])),
+            guard components.count > level,
+                let tag = Tag(components.prefix(level + 1).map(\.bytes).joined(separator: [UInt8(ascii: "/")])),
                 !shown.contains(tag)
             else { continue }
-            if summary.keeper == UserID(caller.uid) && summary.count == 0 || shared.isReachable(summary.tag, index, reach, caller) {
-                shown.insert(tag)
-            }
+            if shared.isShown(summary, to: caller) { shown.insert(tag) }
         }
         return shown.sorted()
     }
@@ -89,13 +128,12 @@ final class TagFolder: VirtualItem {
     }
 
     /// `work+urgent`: what has both. Only where each part is a tag.
-    private func joined(_ name: EntryName, _ caller: Caller) -> TagFolder? {
+    private func joined(_ name: EntryName, _ caller: Credentials) -> TagFolder? {
         let parts = name.bytes.split(separator: UInt8(ascii: "+"), omittingEmptySubsequences: false)
         guard parts.count > 1, tags.count <= 1 else { return nil }
         var joined: [Tag] = []
         for part in parts {
-            guard let name = EntryName(part), let folder = listing(caller)[name] as? TagFolder, let tag = folder.tags.first
-            else { return nil }
+            guard let name = EntryName(part), let tag = try? nested(name), shared.isShown(tag, to: caller) else { return nil }
             joined.append(tag)
         }
         return TagFolder(shared, tags: joined, place: place(of: name))
@@ -103,44 +141,46 @@ final class TagFolder: VirtualItem {
 
     private func nested(_ name: EntryName) throws(Errno) -> Tag {
         guard tags.count <= 1 else { throw .notPermitted }
-        guard let tag = tags.first.map({ $0.appending(name) }) ?? Tag(name.bytes) else { throw .invalidArgument }
+        let tag = tags.first.map { $0.appending(name) } ?? Tag(name.bytes)
+        // Not one that comes out as another: a tag has no white space at its ends.
+        guard let tag, tag.components.last == name else { throw .invalidArgument }
         return tag
     }
 
     // MARK: Changes
 
-    func makeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem {
+    func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let tag = try nested(name)
         try shared.makeTag(tag, caller)
         return folder(tag, name)
     }
 
-    func addLink(_ name: EntryName, target: [UInt8], _ caller: Caller) throws(Errno) -> any VirtualItem {
+    func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
         guard let document = shared.document(linkedBy: target, fromDepth: depth, caller) else { throw .notPermitted }
         try add(document, name, caller)
         shared.noteFreshLink(name, in: key, to: document, by: caller)
-        return VirtualLink(to: document, place: key, depth: depth, modified: timespec(Timestamp(nanoseconds: Clock.now)))
+        return link(document, Timestamp(nanoseconds: Clock.now))
     }
 
-    func add(_ document: StorePath, _ name: EntryName, _ caller: Caller) throws(Errno) {
+    func add(_ document: StorePath, _ name: EntryName, _ caller: Credentials) throws(Errno) {
         guard !tags.isEmpty else { throw .notPermitted }
-        try shared.tags.add(tags, to: document, caller)
+        try shared.add(tags, to: document, caller)
     }
 
-    func remove(_ name: EntryName, _ caller: Caller) throws(Errno) {
+    func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         let item = try child(name, caller)
         guard let link = item as? VirtualLink else { throw .isDirectory }
         try shared.remove(tags, from: link.document, caller)
     }
 
-    func removeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) {
+    func removeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         let item = try child(name, caller)
         guard let folder = item as? TagFolder else { throw .notDirectory }
         guard folder.tags.count == 1 else { throw .notPermitted }
         try shared.removeTag(folder.tags[0], caller)
     }
 
-    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Caller) throws(Errno) {
+    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Credentials) throws(Errno) {
         guard let target = folder as? TagFolder else { throw .notPermitted }
         switch try child(name, caller) {
         case let link as VirtualLink:

@@ -11,38 +11,38 @@ protocol VirtualItem: AnyObject, Sendable {
     /// What tells the item from all others; its inode number is made of it.
     var key: [UInt8] { get }
     var type: mode_t { get }
-    func attributes(_ caller: Caller, inode: UInt64) throws(Errno) -> stat
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat
 
     /// For a link: the target, NUL-terminated.
-    func linkTarget(_ caller: Caller) throws(Errno) -> [UInt8]
+    func linkTarget() throws(Errno) -> [UInt8]
     /// For a folder: what stands under a name, and all names.
-    func child(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem
-    func children(_ caller: Caller) throws(Errno) -> [(EntryName, any VirtualItem)]
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)]
 
-    func makeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem
+    func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem
     /// A symbolic link is made here.
-    func addLink(_ name: EntryName, target: [UInt8], _ caller: Caller) throws(Errno) -> any VirtualItem
+    func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem
     /// A document is linked or moved here.
-    func add(_ document: StorePath, _ name: EntryName, _ caller: Caller) throws(Errno)
-    func remove(_ name: EntryName, _ caller: Caller) throws(Errno)
-    func removeFolder(_ name: EntryName, _ caller: Caller) throws(Errno)
+    func add(_ document: StorePath, _ name: EntryName, _ caller: Credentials) throws(Errno)
+    func remove(_ name: EntryName, _ caller: Credentials) throws(Errno)
+    func removeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno)
     /// An entry of this folder is renamed within the virtual folders.
-    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Caller) throws(Errno)
+    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Credentials) throws(Errno)
 }
 
 // What an item does not offer is refused, and whatever was to be put there stays where it was.
 extension VirtualItem {
-    func linkTarget(_ caller: Caller) throws(Errno) -> [UInt8] { throw .invalidArgument }
-    func child(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem { throw .notDirectory }
-    func children(_ caller: Caller) throws(Errno) -> [(EntryName, any VirtualItem)] { throw .notDirectory }
-    func makeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) -> any VirtualItem { throw .notPermitted }
-    func addLink(_ name: EntryName, target: [UInt8], _ caller: Caller) throws(Errno) -> any VirtualItem {
+    func linkTarget() throws(Errno) -> [UInt8] { throw .invalidArgument }
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notDirectory }
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] { throw .notDirectory }
+    func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notPermitted }
+    func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
         throw .notPermitted
     }
-    func add(_ document: StorePath, _ name: EntryName, _ caller: Caller) throws(Errno) { throw .notPermitted }
-    func remove(_ name: EntryName, _ caller: Caller) throws(Errno) { throw .notPermitted }
-    func removeFolder(_ name: EntryName, _ caller: Caller) throws(Errno) { throw .notPermitted }
-    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Caller) throws(Errno) {
+    func add(_ document: StorePath, _ name: EntryName, _ caller: Credentials) throws(Errno) { throw .notPermitted }
+    func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) { throw .notPermitted }
+    func removeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) { throw .notPermitted }
+    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Credentials) throws(Errno) {
         throw .notPermitted
     }
 }

@@ -27,9 +27,9 @@ final class VirtualLink: VirtualItem {
         Array(repeatElement("../".utf8, count: depth).joined()) + document.bytes
     }
 
-    func linkTarget(_ caller: Caller) throws(Errno) -> [UInt8] { Self.target(of: document, fromDepth: depth) + [0] }
+    func linkTarget() throws(Errno) -> [UInt8] { Self.target(of: document, fromDepth: depth) + [0] }
 
-    func attributes(_ caller: Caller, inode: UInt64) throws(Errno) -> stat {
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         attributes(
             inode: inode, mode: 0o777, size: Self.target(of: document, fromDepth: depth).count,
             modified: modified)

@@ -88,7 +88,7 @@ int cl_set_thread_name(const char *name);
 
 // The constants that Swift cannot read from macros.
 extern const int CL_O_PATH, CL_O_TMPFILE, CL_O_NOATIME, CL_O_LARGEFILE;
-extern const int CL_AT_EMPTY_PATH;
+extern const int CL_AT_EMPTY_PATH, CL_SO_PEERGROUPS;
 extern const unsigned CL_RENAME_NOREPLACE, CL_RENAME_EXCHANGE, CL_RENAME_WHITEOUT;
 enum { CL_CAP_DAC_OVERRIDE = 1, CL_CAP_DAC_READ_SEARCH = 2, CL_CAP_FSETID = 4, CL_CAP_SYS_ADMIN = 21, CL_CAP_SYS_RESOURCE = 24 };
 ssize_t cl_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t length, unsigned flags);

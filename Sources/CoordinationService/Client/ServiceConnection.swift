@@ -33,13 +33,7 @@ public final class ServiceConnection {
     }
 
     /// The process that serves the socket.
-    public var server: Peer? {
-        var credentials = (pid: Int32(0), uid: UInt32(0), gid: UInt32(0))
-        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
-        // Safe: the kernel fills a struct ucred, which is these three fields in this order.
-        guard getsockopt(socket.number, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
-        return Peer(uid: credentials.uid, gid: credentials.gid, pid: credentials.pid)
-    }
+    public var server: Peer? { Peer(of: socket.number) }
 
     /// Calls `method` and waits for its reply, `timeout` at most.
     public func call<Parameters: Encodable, Reply: Decodable>(

@@ -79,7 +79,8 @@ enum MountInterface {
 
         method Status() -> (status: Status)
 
-        # Renames a tag on every document that has it.
+        # Renames a tag on every document that has it and that the caller may
+        # reach; all of these must be the caller's to write, else none is changed.
         method RenameTag(old: string, new: string) -> ()
 
         # Brings back the tags that the last bulk removal took; restored is the

@@ -39,10 +39,10 @@ public final class ServiceServer: Sendable {
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 65_536)
             )
             .childChannelInitializer { channel in
-                Self.credentials(of: channel).flatMapThrowing { peer in
+                channel.eventLoop.makeCompletedFuture {
                     try Self.admit(
-                        peer, on: channel, access: access, dispatcher: dispatcher, ledger: ledger, limits: limits,
-                        pool: pool, log: log)
+                        Self.peer(of: channel), on: channel, access: access, dispatcher: dispatcher, ledger: ledger,
+                        limits: limits, pool: pool, log: log)
                 }
             }
         do {
@@ -64,21 +64,13 @@ public final class ServiceServer: Sendable {
         try? group.syncShutdownGracefully()
     }
 
-    /// struct ucred, see unix(7).
-    private struct Credentials: Sendable {
-        var pid: Int32 = 0
-        var uid: UInt32 = 0
-        var gid: UInt32 = 0
-    }
-
-    private static func credentials(of channel: any Channel) -> EventLoopFuture<Peer> {
-        guard let provider = channel as? any SocketOptionProvider else {
-            preconditionFailure("an accepted channel is a socket")
+    /// On the channel's event loop.
+    private static func peer(of channel: any Channel) throws -> Peer {
+        let peer = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            Peer(of: $0)
         }
-        // Safe: the kernel fills a struct ucred, which has exactly these three fields.
-        let answer: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
-            level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
-        return answer.map { Peer(uid: $0.uid, gid: $0.gid, pid: $0.pid) }
+        guard let peer, let peer else { throw Errno.notSocket }
+        return peer
     }
 
     private static func admit(

@@ -24,6 +24,8 @@ struct RecentsListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the documents you used last, newest first.",
         discussion: """
+            Means the mount of the working directory, else the only one there is, unless --in names another.
+
             Example:
               quire recents --limit 10 --json
 

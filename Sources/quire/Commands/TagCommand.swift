@@ -68,18 +68,23 @@ struct TagListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List a document's tags, or all tags of a mount.",
         discussion: """
-            With a document: its tags, one a line. With a folder in a mount, or without PATH: every tag in use there \
-            and the number of documents that have it.
+            With a document: its tags, one a line. Without: every tag and the number of documents that have it. Means \
+            the mount of the working directory, else the only one there is, unless --in names another.
 
             Examples:
               quire tag list ~/Documents/report.odt
-              quire tag list --json
+              quire tag list --in ~/Documents --json
 
             Exit codes: 0 listed; 1 failed; 64 the command line is wrong.
             """)
 
-    @Argument(help: "A document, or any folder in a mount.") var path: PathArgument?
+    @Argument(help: "A document. A folder means the mount it is in, as with --in.") var path: PathArgument?
     @Flag(help: "Write JSON: an array of names, or of objects with name and count.") var json = false
+    @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
+
+    func validate() throws {
+        if path != nil, mount != nil { throw ValidationError("A path and --in exclude each other.") }
+    }
 
     func run() throws {
         if let path, let document = try TaggedDocument.open(path) {
@@ -87,7 +92,8 @@ struct TagListCommand: ParsableCommand {
             if json { return Output.json(names) }
             return names.forEach { Output.line($0) }
         }
-        let tags = try MountLocator.ask(try MountLocator.mount(meant: path)) { (service) throws(ServiceCallError) in
+        let entry = try MountLocator.mount(meant: mount ?? path)
+        let tags = try MountLocator.ask(entry) { (service) throws(ServiceCallError) in
             try service.tags()
         }
         if json { return Output.json(tags) }

@@ -1,6 +1,5 @@
 import CoordinationService
 import DocumentMount
-import FuseKernel
 import Glibc
 import Logging
 import StorePrimitives
@@ -34,17 +33,17 @@ private final class ServedMount: ServedStore, MountService {
             store: DocumentPath(configuration.store), mountpoint: DocumentPath(configuration.mountPoint),
             passthrough: store.passthroughGranted, passthroughReason: store.passthroughReason, uring: store.ringsGranted,
             gather: .init(state: gather.state, documents: gather.documents, folders: gather.folders),
-            openWriters: store.openWriters(for: Caller(peer)).map {
+            openWriters: store.openWriters(for: Credentials(peer)).map {
                 .init(path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name)
             },
-            counters: ["knownFiles": store.knownNodes])
+            counters: ["knownFiles": store.knownNodes, "listingsMade": store.listingsMade])
     }
 
     func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {
         do throws(Errno) {
-            try store.renameTag(old, to: new, for: Caller(peer))
+            try store.renameTag(old, to: new, for: Credentials(peer))
         } catch .noSuchFileOrDirectory {
-            throw .notFound("no tag \(old)")
+            throw .notFound("tag \(old)")
         } catch .directoryNotEmpty {
             throw .failed("the tag \(new) exists")
         } catch .invalidArgument {
@@ -59,41 +58,41 @@ private final class ServedMount: ServedStore, MountService {
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int {
         let restored: Int?
         do throws(Errno) {
-            restored = try store.undoTagRemoval(for: Caller(peer))
+            restored = try store.undoTagRemoval(for: Credentials(peer))
         } catch {
             throw .failed("bringing the tags back failed: \(error)")
         }
-        guard let restored else { throw .notFound("there is no removal of tags to undo") }
+        guard let restored else { throw .notFound("removal of tags to undo") }
         return restored
     }
 
     func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
-        store.recentDocuments(limit: limit, for: Caller(peer)).map {
+        store.recentDocuments(limit: limit, for: Credentials(peer)).map {
             RecentDocument(path: DocumentPath(shown($0.path)), used: $0.used)
         }
     }
 
     func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) {
         for path in paths {
-            guard let inside = path.inside(configuration) else { throw .notFound("\(path): not in this mount") }
+            guard let inside = path.inside(configuration) else { throw .notFound("\(path.wire) in this mount") }
             do throws(Errno) {
-                try store.forgetRecent(inside, for: Caller(peer))
+                try store.forgetRecent(inside, for: Credentials(peer))
             } catch {
-                throw .failed("\(path): could not be forgotten: \(error)")
+                throw .failed("\(path.wire): could not be forgotten: \(error)")
             }
         }
     }
 
     func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount] {
-        store.tags(for: Caller(peer)).map { TagCount(name: $0.name, count: $0.count) }
+        store.tags(for: Credentials(peer)).map { TagCount(name: $0.name, count: $0.count) }
     }
 
     /// A document's path as its users see it.
     private func shown(_ path: StorePath) -> [UInt8] { configuration.mountPoint + [UInt8(ascii: "/")] + path.bytes }
 }
 
-extension Caller {
-    fileprivate init(_ peer: Peer) { self.init(uid: peer.uid, gid: peer.gid, thread: peer.pid, umask: 0o077) }
+extension Credentials {
+    fileprivate init(_ peer: Peer) { self.init(uid: peer.uid, gid: peer.gid, groups: peer.groups) }
 }
 
 extension DocumentPath {

@@ -56,6 +56,32 @@ extension MountTests {
             }
         }
 
+        /// The mount of the working folder, else the only one, else the one that --in names.
+        @Test func theMountThatIsMeantIsOneRuleForAllCommands() throws {
+            try withMount(prepare: "echo 1 >first; mkdir d") { (one: Mount) throws in
+                try withMount(prepare: "echo 2 >second") { (two: Mount) throws in
+                    try one.shell("echo >>first; quire tag add here first")
+                    try two.shell("echo >>second; quire tag add there second")
+                    for (command, first, second) in [("tag list", "1  here", "1  there"), ("recents", "/first", "/second")] {
+                        #expect(try one.shell("cd d; quire \(command)").hasSuffix(first))
+                        #expect(try two.shell("quire \(command)").hasSuffix(second))
+                        #expect(try one.shell("quire \(command) --in '\(two.path)/second'").hasSuffix(second))
+                        #expect(try one.shell("cd /; quire \(command) --in \"$M\"").hasSuffix(first))
+                        #expect(try one.shell("cd /; quire \(command) --json --in \"$M/d\" | grep -c '[{]'") == "1")
+                        try one.refuses("cd /; quire \(command)", "Quire mounts; name a path in the one you mean with --in PATH")
+                        try one.refuses("quire \(command) --in /etc", "/etc: is in no Quire mount")
+                        // In a namespace where it is the only mount.
+                        #expect(try one.shell("""
+                            cd /; unshare --mount bash -ec '
+                                for m in $(awk "\\$3 == \\"fuse.quire\\" {print \\$2}" /proc/self/mounts); do test $m = $M || umount -l $m; done
+                                quire \(command)'
+                            """).hasSuffix(first))
+                    }
+                    #expect(try one.attempt("quire tag list first --in .").status == 64)
+                }
+            }
+        }
+
         @Test func commandsSayWhyTheyFail() throws {
             try withMount(prepare: "echo 1 >a; mkdir d") { mount in
                 func fails(_ words: String, _ message: String, _ status: Int32 = 1) throws {
@@ -66,8 +92,8 @@ extension MountTests {
                 try fails("tag add urgent missing", "missing: ")
                 try fails("tag add urgent d", "d: is a folder")
                 try fails("tag add a,b a", "'a,b' cannot be a tag")
-                try fails("tag rename none other --in .", "no tag none")
-                try fails("tag undo --in .", "no removal of tags to undo")
+                try fails("tag rename none other --in .", ": there is no tag none\n")
+                try fails("tag undo --in .", ": there is no removal of tags to undo\n")
                 try fails("recents forget /etc/passwd", "/etc/passwd: is in no Quire mount")
                 try fails("unmount .tags", "is inside the mount \(mount.path)")
                 try fails("unmount missing", "missing: ")

@@ -1,0 +1,121 @@
+import DocumentIndex
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// What is changed through the folders of `.tags`, and by the commands for tags. What the caller may not know of is neither
+/// changed nor an obstacle.
+extension TagFolders {
+    /// Throws .fileExists only for a tag that the caller may know of; any other is theirs from now on, too.
+    func makeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
+        keeper.catchUp()
+        guard !isShown(tag, to: caller) else { throw .fileExists }
+        try keep([tag], caller)
+    }
+
+    func removeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
+        keeper.catchUp()
+        guard !hasEntries(tag, for: caller) else { throw .directoryNotEmpty }
+        try changing(caller) { () throws(IndexError) in try keeper.index.stopKeepingTag(tag, by: keeping(caller)) }
+        tags.noteRemoval([], removedTags: [tag], caller)
+    }
+
+    func add(_ added: [Tag], to path: StorePath, _ caller: Credentials) throws(Errno) {
+        try tags.add(added, to: path, caller)
+        touch(caller)
+    }
+
+    /// Takes tags from a document. A tag that loses its last document this way stays, empty, like any folder.
+    func remove(_ removed: [Tag], from path: StorePath, _ caller: Credentials) throws(Errno) {
+        guard let document = try? keeper.index.document(at: path) else { throw .noSuchFileOrDirectory }
+        try tags.remove(removed, from: document, caller)
+        try keep(removed, caller)
+    }
+
+    func swap(_ old: [Tag], for new: [Tag], on path: StorePath, _ caller: Credentials) throws(Errno) {
+        try tags.change(path, caller) { tags in
+            let kept = tags.filter { !old.contains($0) }
+            return kept + new.filter { !kept.contains($0) }
+        }
+        try keep(old, caller)
+    }
+
+    /// Renames a tag, and those nested in it, on every document within the caller's reach, and for the caller if they keep it.
+    /// All of those documents must be the caller's to write, else none is changed: .permissionDenied. Throws
+    /// .noSuchFileOrDirectory for a tag the caller may not know of, .directoryNotEmpty if the new one's folder shows them
+    /// anything, .invalidArgument for one nested in itself.
+    func renameTag(_ old: Tag, to new: Tag, _ caller: Credentials) throws(Errno) {
+        keeper.catchUp()
+        guard isShown(old, to: caller) else { throw .noSuchFileOrDirectory }
+        guard !new.isNested(in: old) else { throw .invalidArgument }
+        guard old == new || !hasEntries(new, for: caller) else { throw .directoryNotEmpty }
+        var documents = (try? keeper.index.documents(inside: old)) ?? []
+        var share = TagShare.all
+        if let user = keeping(caller) {
+            documents = reachable(documents, caller)
+            share = .of(user, documents: Set(documents.map(\.id)))
+        }
+        guard !reach.filter(documents.map(\.path), caller, mode: W_OK).contains(false) else { throw .permissionDenied }
+        var affected: [Document] = []
+        try changing(caller) { () throws(IndexError) in affected = try keeper.index.renameTag(old, to: new, for: share) }
+        guard !tags.liveInIndex else { return }
+        for document in affected {
+            try tags.change(document.path, caller) { tags in
+                var renamed: [Tag] = []
+                for tag in tags.map({ $0.renamed(from: old, to: new) ?? $0 }) where !renamed.contains(tag) {
+                    renamed.append(tag)
+                }
+                return renamed
+            }
+        }
+        touch(caller)
+    }
+
+    /// Brings back what the caller's last bulk removal took; how many documents got a tag back. Nil if there was none.
+    func undoRemoval(_ caller: Credentials) throws(Errno) -> Int? {
+        keeper.catchUp()
+        guard let batch = try? keeper.index.lastTagRemovalBatch(of: UserID(caller.uid)) else { return nil }
+        try keep(batch.tags, caller)
+        var restored = 0
+        for removal in batch.removals {
+            do throws(Errno) {
+                try tags.add(removal.tags, to: removal.document.path, caller)
+                restored += 1
+            } catch {
+                // The document went, or is no longer the caller's.
+            }
+        }
+        try changing(caller) { () throws(IndexError) in try keeper.index.clearBatch(batch.id) }
+        return restored
+    }
+
+    /// The tags show to the caller from now on, documents or not.
+    private func keep(_ tags: [Tag], _ caller: Credentials) throws(Errno) {
+        try changing(caller) { () throws(IndexError) in
+            for tag in tags { try keeper.index.keepTag(tag, by: UserID(caller.uid)) }
+        }
+    }
+
+    private func changing(_ caller: Credentials, _ body: () throws(IndexError) -> Void) throws(Errno) {
+        defer { touch(caller) }
+        do throws(IndexError) {
+            try body()
+        } catch {
+            throw Errno(error)
+        }
+    }
+}
+
+extension Errno {
+    /// What an app is told of a failure of the index.
+    init(_ error: IndexError) {
+        self =
+            switch error {
+            case .noSuchTag: .noSuchFileOrDirectory
+            case .tagInsideItself: .invalidArgument
+            case .diskFull: .noSpace
+            case .busy, .gatherSuperseded: .resourceTemporarilyUnavailable
+            default: .ioError
+            }
+    }
+}
