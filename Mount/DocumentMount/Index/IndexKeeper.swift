@@ -24,7 +24,8 @@ final class IndexKeeper: @unchecked Sendable {
     private let processing = ThreadLock()
     /// Guarded by `processing`.
     private var classifier = ReaderClassifier()
-    private let isOver = Atomic<Bool>(false)
+    /// Until when events are processed, in nanoseconds on the monotonic clock; the highest number while the mount is there.
+    private let deadline = Atomic<Int64>(.max)
     private var thread: NamedThread?
 
     init(index: DocumentIndex, reader: StoreReader, journal: ChangeJournal, log: Logger) {
@@ -38,7 +39,7 @@ final class IndexKeeper: @unchecked Sendable {
     func start() {
         thread = NamedThread("quire-index") { [unowned self] in
             _ = cl_set_thread_nice(10)
-            while !isOver.load(ordering: .relaxed) {
+            while deadline.load(ordering: .relaxed) == .max {
                 journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: Self.settlingInterval)
                 catchUp()
             }
@@ -51,11 +52,16 @@ final class IndexKeeper: @unchecked Sendable {
     private static let longestDelay = 10.0
     /// How often opens for reading are looked at again, to count those that have stood their time.
     private static let settlingInterval = 1.0
+    /// How long the end of the mount may take with events. The first gather of the next mount makes up for the rest, but for
+    /// when documents were used; only programs make so many.
+    private static let timeForTheRest: Int64 = 2_000_000_000
+    /// So many changes are committed at once: nobody waits long for the database, nor does the end.
+    private static let batchLimit = 500
 
     /// Takes what the journal still has, and ends. No more events may come.
     func stop() {
+        deadline.store(cl_monotonic_ns() + Self.timeForTheRest, ordering: .relaxed)
         gatherer.stop()
-        isOver.store(true, ordering: .relaxed)
         journal.endWaiting()
         thread?.join()
         processing.withLock {
@@ -106,6 +112,9 @@ final class IndexKeeper: @unchecked Sendable {
                 batch.use(path, caller.uid, time)
             case .overflow: gatherer.gather(.root)
             }
+            guard batch.changes.count >= Self.batchLimit else { continue }
+            commit(batch.takeChanges())
+            if deadline.load(ordering: .relaxed) < cl_monotonic_ns() { break }
         }
         for use in classifier.settle(now: now) {
             batch.add(.used(use.path, by: use.user, at: use.time, written: false))

@@ -157,7 +157,7 @@ extension MountTests {
                 }
                 #expect(try mount.names(in: ".tags") == ["tag"])
                 try mount.shell("echo beneath >>doc", in: mount.store)
-                try eventually(within: .seconds(1)) { try mount.shell("cat doc") == "text\nbeneath" }
+                try eventually { try mount.shell("cat doc") == "text\nbeneath" }
             }
         }
 
