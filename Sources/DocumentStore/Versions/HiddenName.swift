@@ -9,11 +9,12 @@ import Synchronization
 /// PID and START (the process's start time) tell whose it is, so that a daemon never sweeps what another one is working on;
 /// INODE is the document that the version belongs to.
 public struct HiddenName: Hashable, Sendable {
+    /// One letter: names of less than 40 bytes cost the kernel no memory of their own.
     enum Kind: String {
         /// All that the saver wrote; on its way to being published.
-        case whole
+        case whole = "w"
         /// Still being written, where the file system has no files without a name.
-        case part
+        case part = "p"
     }
 
     let process: ProcessIdentity

@@ -228,8 +228,8 @@ import Testing
         // Of this process, which is a live daemon.
         let mine = try store.versions.workingCopy(of: document, in: folder, unnamed: false)
         let inode = String(try store.identity("a/b/doc").inode, radix: 16)
-        try store.shell("cd a/b; echo whole >.quire-save-7ffffff-1-1-\(inode)-whole; echo part >.quire-save-7ffffff-1-2-\(inode)-part")
-        try store.shell("cd a; : >.quire-save-7ffffff-1-3-1-whole; echo lost >.quire-save-7ffffff-1-4-1-whole; chmod 200 .quire*")
+        try store.shell("cd a/b; echo whole >.quire-save-7ffffff-1-1-\(inode)-w; echo part >.quire-save-7ffffff-1-2-\(inode)-p")
+        try store.shell("cd a; : >.quire-save-7ffffff-1-3-1-w; echo lost >.quire-save-7ffffff-1-4-1-w; chmod 200 .quire*")
         let others = [".quire-save", ".quire-save-", ".quire-save-1-1-1-1", ".quire-save-1-1-1-1-other", ".quire-save-mine", ".quire"]
         for name in others { try store.write("x", to: "a/" + name) }
         let recovery = try store.remounted().sweep()
@@ -239,7 +239,7 @@ import Testing
         let kept = try store.remounted().kept.list(for: geteuid())
         #expect(Set(kept.map { "\($0.document) \($0.reason)" }) == [
             "a/b/doc \(KeptVersion.Reason.unpublished)", "a/b/doc \(KeptVersion.Reason.unfinished)",
-            "a/.quire-save-7ffffff-1-4-1-whole \(KeptVersion.Reason.unpublished)",
+            "a/.quire-save-7ffffff-1-4-1-w \(KeptVersion.Reason.unpublished)",
         ])
         mine.discard()
         #expect(try store.output("ls -A a/b") == "doc")
