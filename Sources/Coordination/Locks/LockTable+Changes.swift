@@ -43,11 +43,21 @@ extension LockTable {
             granted.append(waiter.id)
             // A grant that weakens what its owner held may let in one who stands further ahead.
             if hold(waiter.lock) { place = 0 }
+            if keepsOutAllWaiters(waiter.lock) { break }
         }
         if let left = documents[document], left.record.isEmpty, left.whole.isEmpty {
             documents[document] = nil
         }
         return granted
+    }
+
+    /// Whether a lock that was just granted holds all of its document alone, and nobody waits there whom that does not concern:
+    /// with thousands of waiters not each is to be tried after each grant.
+    private func keepsOutAllWaiters(_ lock: AdvisoryLock) -> Bool {
+        guard lock.mode == .exclusive, lock.range == .all, let queue = documents[lock.document]?.queue else { return false }
+        return queue.allSatisfy { id in
+            waiters[id].map { $0.lock.kind == lock.kind && $0.lock.owner != lock.owner } ?? true
+        }
     }
 
     /// Ends a wait without an answer. Returns whether the waiter was still parked. Linear in the waiters of its
