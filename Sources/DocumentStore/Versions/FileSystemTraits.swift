@@ -56,7 +56,8 @@ package struct FileSystemTraits: Sendable {
 
     private static let kernel: (Int, Int) = {
         let release = (try? WholeFile.read("/proc/sys/kernel/osrelease")) ?? []
-        let numbers = release.split { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        let numbers = release.split { !digits.contains($0) }.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
         return numbers.count > 1 ? (numbers[0], numbers[1]) : (0, 0)
     }()
 
@@ -103,7 +104,8 @@ final class FileSystems: Sendable {
         let isSame = last?.type == system.type && last?.id == system.id
         let traits = isSame ? last!.traits : FileSystemTraits(type: system.type, device: key.device)
         let found = Known(
-            type: system.type, id: system.id, traits: traits, available: system.available, hasInodes: system.has_inodes != 0, time: now)
+            type: system.type, id: system.id, traits: traits, available: system.available,
+            hasInodes: system.has_inodes != 0, time: now)
         known.withLock { $0[key] = found }
         return (traits, found.hasInodes && found.available >= bytes)
     }

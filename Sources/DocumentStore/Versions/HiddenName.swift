@@ -31,7 +31,8 @@ public struct HiddenName: Hashable, Sendable {
 
     init?(_ name: EntryName) {
         guard name.bytes.starts(with: Self.prefix.utf8) else { return nil }
-        let parts = name.bytes.dropFirst(Self.prefix.utf8.count).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        let parts = name.bytes.dropFirst(Self.prefix.utf8.count)
+            .split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         guard parts.count == 5, let pid = Int32(parts[0], radix: 16), let start = UInt64(parts[1], radix: 16),
             UInt64(parts[2], radix: 16) != nil, let document = UInt64(parts[3], radix: 16), let kind = Kind(rawValue: parts[4])
@@ -90,7 +91,8 @@ struct ProcessIdentity: Hashable, Sendable {
     }
 
     private static func startTime(of pid: pid_t) -> UInt64? {
-        guard let text = try? WholeFile.read("/proc/\(pid)/stat"), let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        guard let text = try? WholeFile.read("/proc/\(pid)/stat"), let end = text.lastIndex(of: UInt8(ascii: ")"))
+        else { return nil }
         // After the name in parentheses comes field 3.
         let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
         return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil

@@ -44,7 +44,8 @@ final class IntentLog: Sendable {
         var left: [UInt64: PublishIntent] = [:]
         var last: UInt64 = 0
         for line in text.split(separator: UInt8(ascii: "\n")) {
-            guard let record = RecordLine(parsing: line), let kind = record.text(0), let id: UInt64 = record.number(1) else { continue }
+            guard let record = RecordLine(parsing: line), let kind = record.text(0), let id: UInt64 = record.number(1)
+            else { continue }
             last = max(last, id)
             switch kind {
             case "begin": left[id] = PublishIntent(record)

@@ -37,8 +37,9 @@ public struct KeptVersion: Hashable, Sendable {
     public let id: UInt64
     /// Where the document stood.
     public let document: StorePath
-    /// The document's owner and mode.
+    /// The document's owner, group and mode.
     public let owner: UInt32
+    public let group: UInt32
     public let mode: UInt32
     /// When it was kept, in nanoseconds since 1970.
     public let time: Int64
@@ -56,7 +57,7 @@ extension KeptVersion {
     /// The line of the file `ID.about`.
     var record: RecordLine {
         let (word, number) = reason.encoded
-        var record = RecordLine(["kept", id, owner, mode, time, word, number, size, allocated])
+        var record = RecordLine(["kept", id, owner, group, mode, time, word, number, size, allocated])
         record.fields.append(document.bytes)
         if let saver {
             record.fields += RecordLine([saver.pid, saver.uid]).fields
@@ -66,18 +67,18 @@ extension KeptVersion {
     }
 
     init?(_ record: RecordLine) {
-        guard record.fields.count >= 10, record.text(0) == "kept", let id: UInt64 = record.number(1),
-            let owner: UInt32 = record.number(2), let mode: UInt32 = record.number(3), let time: Int64 = record.number(4),
-            let word = record.text(5), let number: Int32 = record.number(6), let reason = Reason(word, number),
-            let size: Int64 = record.number(7), let allocated: Int64 = record.number(8)
+        guard record.fields.count >= 11, record.text(0) == "kept", let id: UInt64 = record.number(1),
+            let owner: UInt32 = record.number(2), let group: UInt32 = record.number(3), let mode: UInt32 = record.number(4),
+            let time: Int64 = record.number(5), let word = record.text(6), let number: Int32 = record.number(7),
+            let reason = Reason(word, number), let size: Int64 = record.number(8), let allocated: Int64 = record.number(9)
         else { return nil }
         var saver: Saver?
-        if record.fields.count == 13, let pid: Int32 = record.number(10), let uid: UInt32 = record.number(11) {
-            saver = Saver(pid: pid, name: record.text(12)!, uid: uid)
+        if record.fields.count == 14, let pid: Int32 = record.number(11), let uid: UInt32 = record.number(12) {
+            saver = Saver(pid: pid, name: record.text(13)!, uid: uid)
         }
         self.init(
-            id: id, document: StorePath(unchecked: record.fields[9]), owner: owner, mode: mode, time: time, saver: saver,
-            reason: reason, size: size, allocated: allocated)
+            id: id, document: StorePath(unchecked: record.fields[10]), owner: owner, group: group, mode: mode, time: time,
+            saver: saver, reason: reason, size: size, allocated: allocated)
     }
 }
 

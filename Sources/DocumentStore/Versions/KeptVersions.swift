@@ -60,8 +60,9 @@ public final class KeptVersions: Sendable {
             return state.nextID
         }
         let version = KeptVersion(
-            id: id, document: document, owner: status.st.st_uid, mode: status.st.st_mode & 0o7777, time: cl_realtime_coarse_ns(),
-            saver: saver, reason: reason, size: Int64(status.st.st_size), allocated: allocated > limits.bytes ? 0 : allocated)
+            id: id, document: document, owner: status.st.st_uid, group: status.st.st_gid, mode: status.st.st_mode & 0o7777,
+            time: cl_realtime_coarse_ns(), saver: saver, reason: reason, size: Int64(status.st.st_size),
+            allocated: allocated > limits.bytes ? 0 : allocated)
         let about = try Descriptor(opening: Self.about(id), in: folder, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         do throws(Errno) {
             try WholeFile.write(version.record.bytes, to: about)
@@ -80,7 +81,8 @@ public final class KeptVersions: Sendable {
         state.withLock { $0.versions.filter { uid == 0 || $0.owner == uid } }
     }
 
-    /// The content, open for reading. Throws ENOENT if there is no such version for this user, EFBIG if it was too large to be kept.
+    /// The content, open for reading. Throws ENOENT if there is no such version for this user, EFBIG if it was too large to be
+    /// kept.
     public func content(of id: UInt64, for uid: UInt32) throws(Errno) -> Descriptor {
         let version = try version(id, for: uid)
         guard version.hasContent else { throw .fileTooLarge }
@@ -134,7 +136,8 @@ public final class KeptVersions: Sendable {
         let copy = try Descriptor(opening: part, in: folder, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
         do throws(Errno) {
             try FileCopy.copy(file, to: copy)
-            if owner != geteuid() { _ = cl_fchown(copy.number, owner, .max) }
+            // The thread may act as somebody else; an ordinary user's daemon keeps what is its own.
+            _ = cl_fchown(copy.number, owner, .max)
             _ = try check(cl_renameat2(folder.number, part, folder.number, name, 0))
         } catch {
             _ = cl_unlinkat(folder.number, part, 0)

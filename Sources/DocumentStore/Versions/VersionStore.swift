@@ -42,16 +42,21 @@ public final class VersionStore: Sendable {
     /// Makes a kept version the content of `name` in `folder`, as a save: what is there is replaced as a whole and keeps its
     /// attributes; if there is nothing, it is made anew with the owner and mode the document had. The kept version stays.
     ///
-    /// Throws ENOENT if there is no such version for this user, EFBIG if its content was not kept; whether the user may write
-    /// there is for the caller to see to.
+    /// Throws ENOENT if there is no such version for this user, EFBIG if its content was not kept, EINVAL if something
+    /// else than a file stands there; whether the user may write there is for the caller to see to.
     public func restore(
         _ id: UInt64, for uid: UInt32, as name: EntryName, in folder: Descriptor
     ) throws(Errno) {
         let version = try kept.version(id, for: uid)
         let content = try kept.content(of: id, for: uid)
-        let number = name.withCString { cl_openat(folder.number, $0, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
-        if number == -ENOENT { return try makeAnew(version, content, as: name, in: folder) }
-        let document = Descriptor(owning: try check(number))
+        var status = cl_status()
+        let found = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        if found == -ENOENT { return try makeAnew(version, content, as: name, in: folder) }
+        _ = try check(found)
+        guard status.st.st_mode & S_IFMT == S_IFREG else { throw .invalidArgument }
+        let document = try name.withCString { (text) throws(Errno) in
+            try Descriptor(opening: text, in: folder, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+        }
         do {
             let copy = try workingCopy(of: document, in: folder)
             do {
@@ -75,7 +80,7 @@ public final class VersionStore: Sendable {
         }
         do throws(Errno) {
             try FileCopy.copy(content, to: file)
-            if version.owner != geteuid() { _ = try check(cl_fchown(file.number, version.owner, .max)) }
+            _ = try check(cl_fchown(file.number, version.owner, version.group))
             _ = try check(cl_fchmod(file.number, version.mode & 0o777))
             _ = try check(cl_fsync(file.number, 0))
             _ = try check(

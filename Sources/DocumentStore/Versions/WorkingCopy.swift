@@ -61,7 +61,7 @@ public final class WorkingCopy: Sendable {
             let changes = AttributeChanges(from: own, to: base)
             if !changes.isEmpty { try changes.apply(to: file) }
         } catch {
-            if let hidden { _ = hidden.name.withCString { cl_unlinkat(hidden.folder.number, $0, 0) } }
+            if let hidden { Self.unlink(hidden) }
             throw .attribute(error)
         }
         self.document = document
@@ -92,7 +92,7 @@ public final class WorkingCopy: Sendable {
 
     /// Ends a save that is not to be published. The content goes when the last descriptor is closed.
     public func discard() {
-        if let hidden { _ = hidden.name.withCString { cl_unlinkat(hidden.folder.number, $0, 0) } }
+        if let hidden { Self.unlink(hidden) }
     }
 
     /// The document's attributes now, of which `published` is known.

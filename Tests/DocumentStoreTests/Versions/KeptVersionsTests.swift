@@ -137,6 +137,12 @@ struct KeptVersionsTests {
         try store.versions.restore(version.id, for: geteuid(), as: EntryName("anew"), in: store.root)
         #expect(try store.output("cat anew; stat -c ' %a %u' anew") == "partial 644 \(geteuid())")
         #expect(try store.names == ["anew"])
+        try store.shell("mkfifo pipe; ln -s anew link")
+        for name in ["pipe", "link"] {
+            expectErrno(.invalidArgument) {
+                try store.versions.restore(version.id, for: geteuid(), as: EntryName(name), in: store.root)
+            }
+        }
         expectErrno(.noSuchFileOrDirectory) {
             try store.versions.restore(99, for: geteuid(), as: EntryName("anew"), in: store.root)
         }

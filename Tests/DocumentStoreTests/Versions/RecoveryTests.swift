@@ -21,9 +21,9 @@ import Testing
     }
 
     /// Runs `body` as a daemon of its own in a child, killed before its system call number `call`. Whether that was reached.
-    private func run(_ store: VersionFixture, killedAt call: Int, _ body: @escaping (VersionFixture, VersionStore) throws -> Void) throws
-        -> Bool
-    {
+    private func run(
+        _ store: VersionFixture, killedAt call: Int, _ body: @escaping (VersionFixture, VersionStore) throws -> Void
+    ) throws -> Bool {
         let work = Work(store, body)
         let result = withExtendedLifetime(work) {
             Int(sc_run_until_call(
