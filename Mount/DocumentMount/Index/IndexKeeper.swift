@@ -18,6 +18,8 @@ final class IndexKeeper: @unchecked Sendable {
     let generation = Atomic<UInt64>(0)
     /// Counts only those to which documents have which tags, where those are, and who keeps a tag.
     let tagGeneration = Atomic<UInt64>(0)
+    /// Which documents the last generations changed.
+    let written = WrittenDocuments()
     private(set) var gatherer: Gatherer!
 
     /// Rank 0, taken before anything else: batches are applied one after another.
@@ -133,6 +135,7 @@ final class IndexKeeper: @unchecked Sendable {
             log.warning("the index missed changes and is gathered again: \(error)")
             gatherer.gatherLater(.root)
         }
+        written.note(changes.compactMap(\.presentPath), in: generation.load(ordering: .relaxed) + 1)
         noteChange(toTags: touchesTags)
     }
 
@@ -159,6 +162,13 @@ final class IndexKeeper: @unchecked Sendable {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+extension Change {
+    fileprivate var presentPath: StorePath? {
+        guard case .present(let facts) = self else { return nil }
+        return facts.path
     }
 }
 

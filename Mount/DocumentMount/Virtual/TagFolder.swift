@@ -49,8 +49,11 @@ final class TagFolder: VirtualItem {
             return item(named: name, caller)
         }
         guard let item = listing[name] else { return nil }
-        // Documents may have been written since, which makes no list void.
-        return listing.generation == shared.generation ? item : current(item, caller)
+        // A document may have been written since, which makes no list void; its link's time is another then.
+        guard let link = item as? VirtualLink, shared.keeper.written.mayHave(link.document, after: listing.generation) else {
+            return item
+        }
+        return current(item, caller)
     }
 
     private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {

@@ -76,7 +76,8 @@ extension MountTests {
             let mount = try Mount(.user)
             defer { mount.end() }
             let uid = try #require(Account.user.uid)
-            try mount.shell("echo open >open; setfattr -n user.xdg.tags -v t open; echo user_allow_other >\"$T/fuse.conf\"", in: mount.store)
+            try mount.shell(
+                "echo open >open; setfattr -n user.xdg.tags -v t open; echo user_allow_other >\"$T/fuse.conf\"", in: mount.store)
             // In a namespace of its own: fusermount3 wants the line in /etc/fuse.conf.
             let shown = try mount.shell("""
                 unshare --mount bash -ec '

@@ -66,7 +66,7 @@ extension MountTests {
                 #expect(try mount.tags(of: "bob/other") == "own,mine")
                 #expect(try mount.names(in: ".tags", as: Self.bob) == ["mine", "own"])
                 #expect(try mount.names(in: ".tags/ours", as: Self.alice) == ["private"])
-                try mount.shell("chmod 711 bob; chmod 644 bob/private; quire tag add mine alice/private; quire tag remove mine alice/private")
+                try mount.shell("chmod 711 bob; chmod 644 bob/private")
                 try mount.refuses("quire tag rename mine yours --in .", "not every document", as: Self.alice)
                 #expect(try mount.tags(of: "bob/private") == "mine")
             }
@@ -114,7 +114,8 @@ extension MountTests {
             try withUsers { (mount: Mount) throws in
                 let facts = "sleep 0.02; stat -c '%n %h %s %Y %y %z' .tags .tags/ours .recents"
                 let before = try mount.shell(facts, as: Self.bob)
-                try mount.shell("mkdir .tags/more; ln alice/inner .tags/more/; rm .tags/more/inner; rmdir .tags/more", as: Self.alice)
+                try mount.shell(
+                    "mkdir .tags/more; ln alice/inner .tags/more/; rm .tags/more/inner; rmdir .tags/more", as: Self.alice)
                 #expect(try mount.shell(facts, as: Self.bob) == before)
                 try mount.shell("mkdir .tags/more; rmdir .tags/more", as: Self.bob)
                 #expect(try mount.shell(facts, as: Self.bob) != before)
