@@ -93,7 +93,10 @@ struct WatchedSetting: CustomTestStringConvertible, Sendable {
         }
         try folder.shell("touch last")
         _ = try #require(recorder.first { $0.tells(.appeared, "last") })
-        #expect(recorder.changes.allSatisfy { $0.name == EntryName("last") }, "\(recorder.changes)")
+        // A program that a test beside this one starts closes the descriptors it inherited: that close is its own.
+        let told = recorder.changes.filter { $0.name != EntryName("last") }
+        #expect(told.allSatisfy { $0.kind == .contentChanged && $0.pid != getpid() }, "\(told)")
+        #expect(told.count < 20)
     }
 
     @Test(arguments: WatchedSetting.fanotify)
