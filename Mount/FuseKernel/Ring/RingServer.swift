@@ -29,8 +29,11 @@ final class RingServer: Sendable {
         // Where that is not this process's processor, the queue is served all the same.
         if queues.count == 1 { _ = cl_bind_to_processor(Int32(queues[0])) }
         let ring = try Self.openRing()
-        defer { cl_ring_close(ring) }
         var places: [RingRequest] = []
+        defer {
+            // The kernel may write into a place until the ring is gone: they outlive it.
+            withExtendedLifetime(places) { cl_ring_close(ring) }
+        }
         for queue in queues {
             let place = try RingRequest(queue: queue, capacity: capacity)
             try place.register(ring, device: session.device, tag: UInt64(places.count))
