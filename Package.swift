@@ -52,9 +52,11 @@ let package = Package(
             dependencies: ["CFuse", "CLinux", "StorePrimitives"],
             path: "Mount/FuseKernel"),
         .target(
+            name: "SaverProcesses", dependencies: ["Coordination", "StorePrimitives", "CLinux"], path: "Mount/SaverProcesses"),
+        .target(
             name: "DocumentMount",
             dependencies: [
-                "FuseKernel", "Coordination", "DocumentStore", "DocumentIndex", "StorePrimitives", "CLinux",
+                "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "StorePrimitives", "CLinux",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Mount/DocumentMount"),
@@ -80,10 +82,15 @@ let package = Package(
                 "CoordinationService", "CLinux", "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
-        .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount"]),
+        .testTarget(
+            name: "SaverProcessesTests",
+            dependencies: ["SaverProcesses", "Coordination", "StorePrimitives", "CLinux", "TestSupport"]),
+        .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount", "Coordination", "DocumentStore"]),
         .testTarget(
             name: "QuireTests",
-            dependencies: ["quire", "TestSupport", .product(name: "SystemPackage", package: "swift-system")]),
+            dependencies: [
+                "quire", "CoordinationService", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .target(
             name: "TestSupport",
             dependencies: [.product(name: "SystemPackage", package: "swift-system")],
@@ -106,6 +113,10 @@ let package = Package(
             name: "FileExerciser",
             dependencies: ["SystemCalls", .product(name: "SystemPackage", package: "swift-system")],
             path: "Tests/FileExerciser"),
+        .executableTarget(name: "SaveExerciser", path: "Tests/SaveExerciser", cSettings: [.define("_GNU_SOURCE")]),
+        .executableTarget(
+            name: "DiskRecorder", dependencies: ["CFuse"], path: "Tests/DiskRecorder", cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("fuse3")]),
     ],
     swiftLanguageModes: [.v6]
 )

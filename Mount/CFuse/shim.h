@@ -14,6 +14,7 @@
 #define QUIRE_FUSE_INIT_EXT (1u << 30)
 #define QUIRE_FUSE_PASSTHROUGH (1u << 5)         // flags2
 #define QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP (1u << 4) // flags2
+#define QUIRE_FUSE_NOTIFY_INC_EPOCH 8             // a notification's code, where an answer has its error
 #define QUIRE_FUSE_OVER_IO_URING (1u << 9)        // flags2
 #define QUIRE_FOPEN_PASSTHROUGH (1u << 7)
 
@@ -162,6 +163,13 @@ static inline int quire_reply_from_fd(fuse_req_t req, int fd, size_t size, off_t
     data.buf[0].pos = offset;
     return fuse_reply_data(req, &data, FUSE_BUF_SPLICE_MOVE);
 }
+// Puts a file's content into the kernel's pages.
+static inline int quire_store(struct fuse_session *session, fuse_ino_t node, const void *content, size_t size) {
+    struct fuse_bufvec data = FUSE_BUFVEC_INIT(size);
+    data.buf[0].mem = (void *)content;
+    return fuse_lowlevel_notify_store(session, node, 0, &data, FUSE_BUF_NO_SPLICE);
+}
+
 static inline ssize_t quire_write_to_fd(struct fuse_bufvec *in, int fd, off_t offset) {
     struct fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
     out.buf[0].flags = (enum fuse_buf_flags)(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);

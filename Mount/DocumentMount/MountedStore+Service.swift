@@ -13,28 +13,11 @@ extension MountedStore {
         public let folders: Int
     }
 
-    public struct Writer: Sendable {
-        public let path: StorePath
-        public let process: pid_t
-        public let name: String
-    }
-
     public var gatherProgress: Progress {
         let progress = keeper.gatherer.progress
         // While it runs, what it has met; then what is known.
         let known = progress.state == "done" ? try? keeper.index.count() : nil
         return Progress(state: progress.state, documents: known ?? progress.documents, folders: progress.folders)
-    }
-
-    /// The handles open for writing on documents within the caller's reach, by path.
-    public func openWriters(for caller: Credentials) -> [Writer] {
-        let handles = fileSystem.writers.current.compactMap { handle in handle.node.path.map { (handle, $0) } }
-        let reachable = recents.reach.filter(handles.map(\.1), caller)
-        return zip(handles, reachable).filter(\.1).map { entry, _ in
-            let thread = entry.0.caller.thread
-            let process = ProcessFacts.status(of: thread)?.group ?? thread
-            return Writer(path: entry.1, process: process, name: ProcessFacts.name(of: process) ?? "")
-        }.sorted { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) }
     }
 
     public var knownNodes: Int { fileSystem.table.count }

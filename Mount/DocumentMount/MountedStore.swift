@@ -15,9 +15,12 @@ public final class MountedStore: Sendable {
     let keeper: IndexKeeper
     let tagFolders: TagFolders
     let recents: RecentsFolder
+    let versions: VersionStore
+    /// Whether the mount is going away: long work gives up.
+    let isEnding = Atomic(false)
     private let session: FuseSession
     private let watcher = Mutex<StoreWatcher?>(nil)
-    private let log: Logger
+    let log: Logger
 
     /// Opens store and index and mounts; requests wait in the kernel until `serve`. The store is opened before the mount can
     /// cover it. Throws a failure that names the path and the remedy; nothing is then mounted.
@@ -58,10 +61,16 @@ public final class MountedStore: Sendable {
         if isRemote {
             log.notice("\(configuration.storeText) is on a network file system: changes by other machines show after a second")
         }
-        fileSystem = MountedFileSystem(
-            store: store, rootStatus: status, privileges: privileges, virtualFolders: virtualFolders, journal: journal,
-            tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
-            cacheTime: isRemote ? CacheTime(seconds: 1) : .untilNotified, folderCapacity: Self.folderCapacity, log: log)
+        versions = try Self.openVersions(self.configuration, store, log)
+        do throws(Errno) {
+            fileSystem = try MountedFileSystem(
+                store: store, rootStatus: status, privileges: privileges, virtualFolders: virtualFolders, journal: journal,
+                tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
+                cacheTime: isRemote ? CacheTime(seconds: 1) : .untilNotified, folderCapacity: Self.folderCapacity,
+                versions: versions, options: configuration.options, session: SessionReference(), log: log)
+        } catch {
+            throw MountFailure("\(configuration.storeText): /proc is not to be read: \(error); Quire needs it to tell who saves")
+        }
 
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
@@ -71,7 +80,8 @@ public final class MountedStore: Sendable {
             fileSystem.session.set(session)
             try session.mount(at: configuration.mountPoint)
         } catch {
-            throw MountFailure("\(configuration.mountPointText): the mount was refused: \(error); `quire doctor` tells what is missing")
+            throw MountFailure(
+                "\(configuration.mountPointText): the mount was refused: \(error); `quire doctor` tells what is missing")
         }
     }
 
@@ -86,16 +96,22 @@ public final class MountedStore: Sendable {
             log.error("changes made beneath the mount are not seen: \(error)")
         }
         keeper.start()
+        fileSystem.saves.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
         let starter = NamedThread("quire-start") { onReady() }
+        let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
         var refusal: Errno?
         do throws(Errno) { try session.serve() } catch { refusal = error }
+        isEnding.store(true, ordering: .relaxed)
         starter.join()
+        sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
         fileSystem.locks.stop()
+        fileSystem.saves.stop()
         fileSystem.noteOpenWriters()
         keeper.stop()
         if let refusal {
-            throw MountFailure("\(configuration.mountPointText): the kernel refused requests by io_uring: \(refusal); mount with -o uring=off")
+            throw MountFailure(
+                "\(configuration.mountPointText): the kernel refused requests by io_uring: \(refusal); mount with -o uring=off")
         }
     }
 
@@ -146,6 +162,20 @@ public final class MountedStore: Sendable {
         result.options.readOnly = true
         result.options.kernelOptions.append("ro")
         return result
+    }
+
+    /// Also completes what a crash cut short, before anybody sees documents in parts.
+    private static func openVersions(
+        _ configuration: MountConfiguration, _ store: Descriptor, _ log: Logger
+    ) throws(MountFailure) -> VersionStore {
+        do throws(Errno) {
+            let versions = try VersionStore(
+                root: store, stateFolder: configuration.stateFolder, limits: configuration.options.keptLimits)
+            if !configuration.options.readOnly { report(versions.completeIntents(), to: log) }
+            return versions
+        } catch {
+            throw MountFailure("\(configuration.stateFolder): what is kept of saves cannot be opened: \(error)")
+        }
     }
 
     private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {

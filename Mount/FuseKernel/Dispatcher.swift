@@ -33,11 +33,22 @@ final class Dispatcher: @unchecked Sendable {
     private var maximumSeats: Int
     /// Microseconds.
     private static let tick: UInt32 = 5_000
+    /// When a request was last answered, in microseconds on the monotonic clock.
+    private let lastAnswer = Atomic<Int>(0)
+    /// With one processor who looks out only keeps the app from asking.
+    private let mayLookOut: Bool
+    /// Until when nobody looks out, because others need the processors; as `lastAnswer`.
+    private let busyUntil = Atomic<Int>(0)
+    /// Microseconds.
+    private static let longestGap = 80
+    static let longestYield = 500
+    private static let busyTime = 100_000
     private let isPulseAsleep = Atomic<Bool>(false)
     private let pulse = Signal()
 
     init(threads: Int, cores: Int) {
         slots = (0..<threads).map { _ in Slot() }
+        mayLookOut = cores > 1
         maximumSeats = max(Self.minimumSeats, min(cores, threads - 1))
         pthread_mutex_init(lock, nil)
         pthread_cond_init(seatFreed, nil)
@@ -81,7 +92,19 @@ final class Dispatcher: @unchecked Sendable {
         if isPulseAsleep.load(ordering: .relaxed), isPulseAsleep.exchange(false, ordering: .relaxed) { pulse.signal() }
     }
 
-    func ended(_ slot: Slot) { slot.progress.wrappingAdd(1, ordering: .relaxed) }
+    /// - Parameter time: microseconds on the monotonic clock.
+    func ended(_ slot: Slot, at time: Int) {
+        slot.progress.wrappingAdd(1, ordering: .relaxed)
+        lastAnswer.store(time, ordering: .relaxed)
+    }
+
+    /// Whether a request came so soon after the last answer that the next one is worth looking out for.
+    func isConversation(at time: Int) -> Bool {
+        mayLookOut && time &- lastAnswer.load(ordering: .relaxed) < Self.longestGap && time > busyUntil.load(ordering: .relaxed)
+    }
+
+    /// Whoever looked out and let others go first got the processor back late.
+    func processorsAreBusy(at time: Int) { busyUntil.store(time &+ Self.busyTime, ordering: .relaxed) }
 
     /// From now on one thread reads.
     func readsByOne() {

@@ -1,4 +1,5 @@
 internal import CFuse
+internal import CLinux
 internal import Glibc
 public import SystemPackage
 
@@ -6,8 +7,8 @@ public import SystemPackage
 public enum FileData {}
 
 extension Reply where Answer == FileData {
-    /// Answers with what `descriptor` holds at `offset`: read straight into a ring's place, else spliced where the kernel can. Short
-    /// at the end of the file.
+    /// Answers with what `descriptor` holds at `offset`: read straight into a ring's place, else spliced where the kernel can.
+    /// Short at the end of the file.
     public consuming func succeed(from descriptor: Int32, at offset: Int64, count: Int) {
         if let place = RingRequest.current {
             let length = pread(descriptor, place.payload, min(count, place.capacity), off_t(offset))
@@ -15,7 +16,7 @@ extension Reply where Answer == FileData {
             fuse_reply_buf(take(), place.payload.assumingMemoryBound(to: CChar.self), length)
             return
         }
-        quire_reply_from_fd(take(), descriptor, count, off_t(offset))
+        if quire_reply_from_fd(take(), descriptor, count, off_t(offset)) < 0 { cl_note_lost_answer() }
     }
 
     /// Answers with bytes in memory.

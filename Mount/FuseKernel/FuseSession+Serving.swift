@@ -1,4 +1,5 @@
 internal import CFuse
+internal import CLinux
 internal import Glibc
 internal import StorePrimitives
 internal import Synchronization
@@ -62,22 +63,44 @@ extension FuseSession {
         fileSystem.prepareThread()
         var buffer = fuse_buf()
         defer { free(buffer.mem) }
+        var looksOut = false
         while !isEnding, dispatcher.takeSeat(slot) {
             let asked = Self.microseconds
+            if looksOut { lookOut(since: asked) }
             let received = fuse_session_receive_buf(session, &buffer)
             if received == -EINTR { continue }
             if received <= 0 { break }
+            let began = Self.microseconds
+            looksOut = dispatcher.isConversation(at: began)
             // What is there already is read in less.
-            dispatcher.began(slot, waited: Self.microseconds - asked > 5)
+            dispatcher.began(slot, waited: began - asked > 5)
             if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
             answer(&buffer)
-            dispatcher.ended(slot)
+            dispatcher.ended(slot, at: Self.microseconds)
             // Only FORGET and INTERRUPT come this way then: many at once cost less.
             if channel.ringsGranted { usleep(1_000) }
         }
         fuse_session_exit(session)
         dispatcher.finish()
         channel.agreed.signal()
+    }
+
+    /// Waits for the next request without sleeping, for 50 µs at most, while others that want the processor go first.
+    ///
+    /// A request is a conversation: the app sleeps until it is answered, and asks the next thing some microseconds later. To wake
+    /// a sleeping processor takes 20 to 60 µs in a virtual machine, twice for each request. Measured with one app, without and
+    /// with this: create 3,100 and 5,100 a second, rename 6,100 and 9,500, unlink 7,900 and 16,000. Beside work that needs all
+    /// processors it is the other way round: a request brings forward who sleeps, not who let others go first.
+    private func lookOut(since start: Int) {
+        var device = pollfd(fd: fuse_session_fd(session), events: Int16(POLLIN), revents: 0)
+        var now = start
+        repeat {
+            if poll(&device, 1, 0) > 0 { return }
+            let before = now
+            sched_yield()
+            now = Self.microseconds
+            if now - before > Dispatcher.longestYield { return dispatcher.processorsAreBusy(at: now) }
+        } while now - start < 50
     }
 
     /// A request that came by a ring.
@@ -87,7 +110,9 @@ extension FuseSession {
     }
 
     private func answer(_ buffer: inout fuse_buf) {
-        if !answersStatx(buffer) { fuse_session_process_buf(session, &buffer) }
+        if answersStatx(buffer) { return }
+        fuse_session_process_buf(session, &buffer)
+        if cl_take_lost_answer() != 0 { channel.fail(buffer, .ioError, fuse_session_fd(session)) }
     }
 
     private static var microseconds: Int {

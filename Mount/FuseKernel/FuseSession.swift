@@ -40,7 +40,7 @@ public final class FuseSession: @unchecked Sendable {
         self.tuning = tuning
         let rings = tuning.rings ? KernelRings(threads: tuning.threads, capacity: Int(tuning.maximumWrite)) : nil
         channel = KernelChannel(wantsPassthrough: tuning.passthrough, rings: rings)
-        dispatcher = Dispatcher(threads: tuning.threads, cores: Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        dispatcher = Dispatcher(threads: tuning.threads, cores: Int(cl_usable_processors()))
         var arguments = fuse_args()
         fuse_opt_add_arg(&arguments, "quire")
         for option in options {

@@ -3,14 +3,16 @@ internal import CLinux
 internal import Glibc
 internal import StorePrimitives
 internal import Synchronization
+internal import SystemPackage
 
-/// The bytes between the kernel and libfuse. Three things are done here that libfuse 3.14 has no call for, by changing what
-/// passes through; later versions of libfuse pass through the same channel, so one way serves all.
+/// The bytes between the kernel and libfuse. Four things are done here that libfuse 3.14 has no call for, most of them by
+/// changing what passes through; later versions of libfuse pass through the same channel, so one way serves all.
 ///
 /// - The INIT answer is given the flags that libfuse does not know: kernel passthrough, and HANDLE_KILLPRIV_V2, which spares
 ///   a GETXATTR of security.capability before each write (the kernel then trusts the daemon to strip setuid, setgid and
 ///   capabilities on write, truncate and chown, as every Linux file system does).
 /// - Answers to requests that came by a ring go back by it (`KernelRings`).
+/// - What libfuse could not answer, and would say nothing of, is answered with an error (`fail`).
 /// - TMPFILE is handed to libfuse as a CREATE of the name "/", which no CREATE can have.
 final class KernelChannel: Sendable {
     /// The bits to add to the INIT answer, once the request is known; zero before and after.
@@ -74,6 +76,20 @@ final class KernelChannel: Sendable {
             agreed.signal()
         }
         return sent
+    }
+
+    /// Answers a request for which libfuse has given up: of what it cannot splice it says nothing to the kernel, and the app would
+    /// wait for ever.
+    func fail(_ request: fuse_buf, _ error: Errno, _ device: Int32) {
+        guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem else { return }
+        var answer = quire_out_header()
+        answer.len = UInt32(MemoryLayout<quire_out_header>.size)
+        answer.error = -error.rawValue
+        answer.unique = start.assumingMemoryBound(to: quire_in_header.self).pointee.unique
+        withUnsafeMutableBytes(of: &answer) { bytes in
+            var vector = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+            _ = send(device, &vector, count: 1)
+        }
     }
 
     /// Adds to the INIT answer what libfuse does not know. False if this is none.

@@ -8,6 +8,7 @@ internal import Synchronization
 public final class Notifier: @unchecked Sendable {
     private enum Notice {
         case entry(NodeID, [UInt8])
+        case entryAwaited(NodeID, [UInt8], Signal)
         case contents(NodeID)
     }
     private struct State {
@@ -30,12 +31,36 @@ public final class Notifier: @unchecked Sendable {
         enqueue(.entry(folder, Array(name)))
     }
 
+    /// The same, waiting until the kernel has done it, for `seconds` at most: it may have to wait for a request that holds the
+    /// folder's lock.
+    public func entryChanged(in folder: NodeID, name: some Sequence<UInt8>, waitingAtMost seconds: Double) {
+        let done = Signal()
+        enqueue(.entryAwaited(folder, Array(name), done))
+        done.wait(seconds: seconds)
+    }
+
     /// Attributes, and what the kernel kept of the content or of a folder's listing.
     public func contentsChanged(of node: NodeID) { enqueue(.contents(node)) }
 
     /// Attributes only. Takes no lock in the kernel: called at once, on any thread.
     public func attributesChangedNow(of node: NodeID) {
         fuse_lowlevel_notify_inval_inode(session, node.rawValue, -1, 0)
+    }
+
+    /// Gives the kernel a file's content from its beginning, as if it had read it: called at once, on any thread, inside
+    /// requests too. The kernel waits for pages that are being read: only for a file of which no READ can be on its way. Old pages
+    /// are replaced, but none beyond the content. False if the kernel did not take it.
+    public func storeNow(_ content: UnsafeRawBufferPointer, of node: NodeID) -> Bool {
+        quire_store(session, node.rawValue, content.baseAddress, content.count) == 0
+    }
+
+    /// Has the kernel ask again for every name it knows, each when it is used next. Takes no lock in the kernel: called at once,
+    /// on any thread, inside requests too. False before Linux 6.16, which has no such notice.
+    public func everyNameChangedNow() -> Bool {
+        var header = quire_out_header()
+        header.len = UInt32(MemoryLayout<quire_out_header>.size)
+        header.error = QUIRE_FUSE_NOTIFY_INC_EPOCH
+        return write(fuse_session_fd(session), &header, MemoryLayout<quire_out_header>.size) > 0
     }
 
     private func enqueue(_ notice: Notice) {
@@ -58,12 +83,18 @@ public final class Notifier: @unchecked Sendable {
     private func send(_ notice: Notice) {
         // ENOENT answers whatever the kernel does not know: nothing to forget, nothing to report.
         switch notice {
-        case .entry(let folder, let name):
-            _ = name.withUnsafeBytes {
-                fuse_lowlevel_notify_inval_entry(
-                    session, folder.rawValue, $0.baseAddress?.assumingMemoryBound(to: CChar.self), name.count)
-            }
+        case .entry(let folder, let name): sendEntry(folder, name)
+        case .entryAwaited(let folder, let name, let done):
+            sendEntry(folder, name)
+            done.signal()
         case .contents(let node): fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
+        }
+    }
+
+    private func sendEntry(_ folder: NodeID, _ name: [UInt8]) {
+        _ = name.withUnsafeBytes {
+            fuse_lowlevel_notify_inval_entry(
+                session, folder.rawValue, $0.baseAddress?.assumingMemoryBound(to: CChar.self), name.count)
         }
     }
 

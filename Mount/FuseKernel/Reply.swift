@@ -81,7 +81,7 @@ extension fuse_file_info {
         self.init()
         fh = file.handle.rawValue
         switch file.mode {
-        case .cached: keep_cache = 1
+        case .cached(let keeps): keep_cache = keeps ? 1 : 0
         case .direct: direct_io = 1
         case .passthrough: preconditionFailure("libfuse 3.14 has no field for a backing id: reply by quire_reply_*_passthrough")
         }

@@ -79,11 +79,12 @@ public struct Entry: Sendable {
 
 /// How the kernel reads and writes an open file.
 public enum OpenMode: Sendable {
-    /// Through the kernel's page cache, kept from one open to the next.
-    case cached
+    /// Through the kernel's page cache. `keeps`: what it has from earlier opens is good.
+    case cached(keeps: Bool)
     /// Every read and write comes to the daemon.
     case direct
-    /// The kernel reads and writes the backing file itself. All passthrough opens of a node share one id.
+    /// The kernel reads and writes the backing file itself. All passthrough opens of a node share one id. Excludes cached opens of
+    /// the node, and direct ones that are mapped (EIO).
     case passthrough(BackingID)
 }
 

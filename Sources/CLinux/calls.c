@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -138,6 +139,13 @@ int cl_open_by_handle(int mount_fd, const uint8_t *handle, size_t length, int fl
     memcpy(u.h.f_handle, handle + 4, length - 4);
     RETRIED(open_by_handle_at(mount_fd, &u.h, flags | O_CLOEXEC));
 }
+static __thread int lost_answer;
+void cl_note_lost_answer(void) { lost_answer = 1; }
+int cl_take_lost_answer(void) {
+    int lost = lost_answer;
+    if (lost) lost_answer = 0;
+    return lost;
+}
 ssize_t cl_splice(int in, off_t *i, int out, off_t *o, size_t n, unsigned f) { RESULT(splice(in, i, out, o, n, f)); }
 void cl_proc_path(int fd, const char *name, char *out, size_t capacity) {
     snprintf(out, capacity, name ? "/proc/self/fd/%d/%s" : "/proc/self/fd/%d", fd, name);
@@ -152,9 +160,22 @@ int cl_open_beneath(int dirfd, const char *path, int flags) {
 uint32_t cl_dev_major(dev_t device) { return major(device); }
 uint32_t cl_dev_minor(dev_t device) { return minor(device); }
 #include <time.h>
+void cl_init_shared_lock(pthread_rwlock_t *lock) {
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+}
+
 int cl_write_lock_within(pthread_rwlock_t *lock, int seconds) {
     struct timespec deadline;
     clock_gettime(CLOCK_MONOTONIC, &deadline);
     deadline.tv_sec += seconds;
     return -pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &deadline);
+}
+int cl_usable_processors(void) {
+    cpu_set_t set;
+    // More than 1,024 of them do not fit.
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? (int)sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&set);
 }

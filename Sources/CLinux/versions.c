@@ -64,6 +64,7 @@ int cl_write_out(int fd) {
     while (r < 0 && errno == EINTR);
     return r < 0 ? -errno : r;
 }
+void cl_begin_write_out(int fd) { sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
 int cl_link_open_file(int fd, int folder, const char *name) {
     // The short way needs CAP_DAC_READ_SEARCH, or Linux 6.10 and the credentials the file was opened with.
     if (linkat(fd, "", folder, name, AT_EMPTY_PATH) == 0) return 0;

@@ -11,7 +11,8 @@ public enum Change: Sendable {
     /// The document at the path, or the whole folder there, is gone.
     case absent(StorePath)
 
-    /// A rename. What was known at and inside `from` is now at `to`; what was known at and inside `to` is gone.
+    /// A rename. What was known at and inside `from` is now at `to`; what was known at and inside `to` is gone. If nothing was
+    /// known at `from`, a document at `to` has left, and is the same again if `.present` tells of its file; a folder stays.
     ///
     /// `isFolder` false spares the look for paths inside. With `takesOverTarget` (a save by rename; not for folders) the
     /// document at `to` keeps its id, recents and, where the new file brings none of its own, tags; it gets identity and

@@ -92,9 +92,7 @@ private struct Application {
             try present(facts)
         case .absent(let path):
             noteChange(path)
-            let gone = try documents.depart(at: path)
-            departed += gone.count
-            if gone.hadTags { touchesTags = true }
+            try depart(at: path)
         case .moved(let from, let to, let isFolder, let takesOverTarget):
             noteChange(from)
             noteChange(to)
@@ -163,10 +161,21 @@ private struct Application {
             if let source = try documents.row(at: from) { try takeOver(target, by: source) }
             return noteSeen(target.id)
         }
+        guard try documents.knows(at: from, inside: isFolder) else {
+            // The watcher may have told of the same move before: what is known at `to` may be what was moved. A folder replaces
+            // none but an empty one.
+            return isFolder ? () : try depart(at: to)
+        }
         if try isFolder || [from, to].contains(where: { try documents.row(at: $0)?.tagsAndPath != nil }) { touchesTags = true }
         try documents.delete(at: to, inside: isFolder)
         try documents.move(from.blob, to: to.blob, inside: isFolder)
         try noteSeen(at: to, inside: isFolder)
+    }
+
+    private mutating func depart(at path: StorePath) throws {
+        let gone = try documents.depart(at: path)
+        departed += gone.count
+        if gone.hadTags { touchesTags = true }
     }
 
     /// A save by rename: `source` ends, its file is now the document `target`.

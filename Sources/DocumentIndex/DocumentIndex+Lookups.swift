@@ -14,12 +14,7 @@ extension DocumentIndex {
 
     /// Whether a document is known at the path or, if that is a folder, inside it. O(log n).
     public func knows(at path: StorePath) throws(IndexError) -> Bool {
-        try read { db in
-            let range = path.insideRange
-            return try db.integer(
-                "SELECT 1 FROM document WHERE path = ? OR (path >= ? AND path < ?) LIMIT 1",
-                [path.blob, range.lower, range.upper]) != nil
-        }
+        try read { try DocumentTable(db: $0).knows(at: path, inside: true) }
     }
 
     /// How many documents are known. O(n): about 5 ms for 100,000.

@@ -160,6 +160,15 @@ extension DocumentTable {
         return ids
     }
 
+    /// Whether there is a document at the path or, if `inside`, under it.
+    func knows(at path: StorePath, inside: Bool) throws -> Bool {
+        guard inside else { return try db.integer("SELECT 1 FROM document WHERE path = ?", [path.blob]) != nil }
+        let range = path.insideRange
+        return try db.integer(
+            "SELECT 1 FROM document WHERE path = ? OR (path >= ? AND path < ?) LIMIT 1",
+            [path.blob, range.lower, range.upper]) != nil
+    }
+
     /// Makes the documents at the path and inside it ones that left. Returns how many, and whether any had tags.
     func depart(at path: StorePath) throws -> (count: Int, hadTags: Bool) {
         let range = path.insideRange

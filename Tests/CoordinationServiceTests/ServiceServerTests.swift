@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Runs `body` against a server on a socket in a folder of its own, and takes both away.
-private func withServer(
+func withServer(
     access: ServiceAccess = .everyone, limits: ServiceLimits = ServiceLimits(),
     _ body: (_ socket: String, _ mount: StubMount) throws -> Void
 ) throws {
@@ -215,7 +215,7 @@ struct ServiceServerTests {
             let peer = RawPeer(socket)
             peer.send(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#)
             let info = try #require(peer.receive())
-            #expect(info.contains(#""interfaces":["org.varlink.service","org.quire.Mount"]"#))
+            #expect(info.contains(#""interfaces":["org.varlink.service","org.quire.Mount","org.quire.Recover"]"#))
             #expect(info.contains(#""version":"1.2""#))
             peer.send(
                 #"{"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":"org.quire.Mount"}}"#)
@@ -223,6 +223,10 @@ struct ServiceServerTests {
             for method in ["Status", "RenameTag", "UndoTagRemoval", "Recents", "ForgetRecents", "ListTags"] {
                 #expect(description.contains("method \(method)("))
             }
+            peer.send(
+                #"{"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":"org.quire.Recover"}}"#)
+            let recover = try #require(peer.receive())
+            for method in ["List", "Read", "Drop", "Keep"] { #expect(recover.contains("method \(method)(")) }
             peer.send(#"{"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":"a.b"}}"#)
             #expect(
                 peer.receive() == #"{"error":"org.varlink.service.InterfaceNotFound","parameters":{"interface":"a.b"}}"#)

@@ -10,7 +10,13 @@ final class StubMount: MountService {
         pid: 42, version: "1", mode: .beside, system: false, readOnly: false, store: DocumentPath("/store".utf8),
         mountpoint: DocumentPath([0x2f, 0xff]), passthrough: false, passthroughReason: "no privilege", uring: true,
         gather: .init(state: "done", documents: 3, folders: 2),
-        openWriters: [.init(path: DocumentPath("/store/a".utf8), pid: 7, process: "vim")], counters: ["nodes": 5])
+        openSaves: [
+            .init(path: DocumentPath("/store/b".utf8), pid: 8, process: "cp", state: "open", age: 1.5, idle: 0.5, bytes: 4096)
+        ],
+        openWriters: [
+            .init(
+                path: DocumentPath("/store/a".utf8), pid: 7, process: "vim", reason: "newFile", explanation: "It was made.")
+        ], counters: ["nodes": 5])
 
     private func note(_ call: String, _ peer: Peer) {
         asked.withLock { $0.append(call) }
@@ -37,5 +43,30 @@ final class StubMount: MountService {
     func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount] {
         // Longer than any socket buffer, to meet a peer that does not read.
         (0..<20_000).map { TagCount(name: "tag number \($0)", count: $0) }
+    }
+
+    /// Nine hundred versions, told four hundred at a time.
+    static let versions: [RecoverableVersion] = (UInt64(1)...900).reversed().map { number in
+        let saver: RecoverableVersion.Saver? = number % 3 == 0 ? nil : .init(pid: 7, process: "vim", uid: 1000)
+        return RecoverableVersion(
+            id: number, path: DocumentPath([0x2f, 0xff, 0x41]), time: 1.25, size: 1 << 40, hasContent: number % 2 == 0,
+            saver: saver, reason: "killed", explanation: "its process was ended by signal 9", owner: 1, group: 2, mode: 0o640)
+    }
+    func keptVersions(before: UInt64?, for peer: Peer) throws(ServiceFailure) -> [RecoverableVersion] {
+        note("kept \(before.map { "before \($0)" } ?? "all")", peer)
+        return Array(Self.versions.filter { $0.id < before ?? .max }.prefix(400))
+    }
+    func keptContent(of id: UInt64, from offset: Int64, count: Int, for peer: Peer) throws(ServiceFailure) -> RecoveredPart {
+        note("read \(id) \(offset) \(count)", peer)
+        if id == 1 { throw .failed("too large") }
+        return RecoveredPart(offset: offset + 4, bytes: Array(repeating: UInt8(truncatingIfNeeded: id), count: count))
+    }
+    func dropKeptVersion(_ id: UInt64, for peer: Peer) throws(ServiceFailure) {
+        note("drop \(id)", peer)
+        if id == 1 { throw .notFound("version 1") }
+    }
+    func keepPresentVersion(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> UInt64? {
+        note("keep \(document.wire)", peer)
+        return document.bytes.last == 0xff ? nil : 12
     }
 }

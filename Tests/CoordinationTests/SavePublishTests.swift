@@ -337,7 +337,19 @@ struct SavePublishTests {
         document.now += 60 * Document.second
         let steps = document.saves.tick(now: document.now) { _, _ in false }
         #expect(document.carryOut(steps[0], errno: 28) == .failed(28))
-        #expect(document.pass(59) == [])
+        #expect(document.pass(4) == [])
+        #expect(document.pass(1) == [.inPlace])
+    }
+
+    /// However long it has been open.
+    @Test func aRedirectedStreamThatCannotBePublishedIsTriedAgainLater() {
+        let document = Document()
+        let save = document.open(saver)
+        document.write(save, by: Document.child(30, of: saver))
+        document.now += 70 * Document.second
+        let steps = document.saves.tick(now: document.now) { _, _ in false }
+        #expect(document.carryOut(steps[0], errno: 28) == .failed(28))
+        #expect(document.pass(4) == [])
         #expect(document.pass(1) == [.inPlace])
     }
 

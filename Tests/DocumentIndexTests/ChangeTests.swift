@@ -155,6 +155,21 @@ import Testing
         #expect(try index.id("b") == nil)
     }
 
+    /// With inotify the watcher may tell of the mount's own renames before the mount does, which then looks at files again.
+    @Test(arguments: [true, false])
+    func aRenameToldAgainLosesNothing(isFolder: Bool) throws {
+        let (from, to) = isFolder ? ("d", "e") : ("d/a", "e/a")
+        try index.apply([.present(facts("d/a", inode: 1, tags: ["x"]))])
+        let id = try #require(try index.id("d/a"))
+        // On a store without attributes only the index knows the tags.
+        let moved = Change.present(facts("e/a", inode: 1))
+        try index.apply([moved])
+        try index.apply([.moved(from: path(from), to: path(to), isFolder: isFolder, takesOverTarget: false)])
+        if !isFolder { try index.apply([moved]) }
+        #expect(try index.id("e/a") == id)
+        #expect(try index.tagged("x") == ["e/a"])
+    }
+
     @Test func aFolderRenameMovesWhatIsInsideAndNothingElse() throws {
         let names = ["d/a", "d/e/b", "d.txt", "d0"]
         try index.apply(names.enumerated().map { .present(facts($1, inode: UInt64($0 + 1), tags: ["t"])) })

@@ -9,7 +9,8 @@ import quire
 struct CommandLineTests {
     @Test(arguments: [
         [], ["mount"], ["unmount"], ["status"], ["tag"], ["tag", "add"], ["tag", "remove"], ["tag", "list"],
-        ["tag", "rename"], ["tag", "undo"], ["recents"], ["recents", "forget"], ["doctor"],
+        ["tag", "rename"], ["tag", "undo"], ["recents"], ["recents", "forget"], ["doctor"], ["recover"],
+        ["recover", "list"], ["recover", "show"], ["recover", "restore"], ["recover", "drop"],
     ])
     func helpStatesExamplesAndExitCodes(command: [String]) throws {
         let result = try runQuire(["help"] + command)
@@ -23,6 +24,9 @@ struct CommandLineTests {
         #expect(try runQuire("unmount").status == 64)
         #expect(try runQuire("recents", "--limit", "0").status == 64)
         #expect(try runQuire("mount", "/a", "/b", "/c").status == 64)
+        for words in [["drop"], ["drop", "1", "--all"], ["drop", "x"], ["show"], ["show", "-1"], ["restore"], ["list", "/a", "--in", "/b"]] {
+            #expect(try runQuire(["recover"] + words).status == 64)
+        }
     }
 
     @Test func anUnknownMountOptionIsNamed() throws {
@@ -30,6 +34,15 @@ struct CommandLineTests {
             let result = try runQuire("mount", folder.path, "-o", "ro,alow_other")
             #expect(result.status == 1)
             #expect(result.errors == "quire: unknown mount option 'alow_other'; did you mean 'allow_other'?\n")
+        }
+    }
+
+    @Test func aMountOptionOutOfItsDomainIsExplained() throws {
+        try withFolder { folder in
+            let result = try runQuire("mount", folder.path, "-o", "keep-size=lots")
+            #expect(result.status == 1)
+            #expect(result.errors == "quire: mount option 'keep-size' cannot be 'lots': it takes bytes, or K, M, G or T of them "
+                + "such as 512M, or 0 to keep nothing\n")
         }
     }
 
@@ -97,6 +110,16 @@ struct CommandLineTests {
             let result = try runQuire("status", folder.path)
             #expect(result.status == 1)
             #expect(result.errors.contains("\(folder.path): is in no Quire mount"))
+        }
+    }
+
+    @Test func thereIsNothingToRecoverOutsideOfMounts() throws {
+        try withFolder { folder in
+            for words in [["list", folder.path], ["list", "--in", folder.path], ["drop", "1", "--in", folder.path]] {
+                let result = try runQuire(["recover"] + words)
+                #expect(result.status == 1)
+                #expect(result.errors == "quire: \(folder.path): is in no Quire mount; 'quire status' lists the mounts\n")
+            }
         }
     }
 

@@ -1,36 +1,120 @@
 import CLinux
+import Coordination
 import FuseKernel
 import Glibc
 import StorePrimitives
+import Synchronization
 
 /// One OPEN or CREATE, until its RELEASE.
 final class FileHandle: Sendable {
+    /// What an open was decided to be.
+    struct Decision: Sendable {
+        /// What the document's saves call it.
+        var save = SaveHandle(0)
+        /// Why it writes in place; nil if it does not: it only reads, or works on a working copy.
+        var reason: LiveReason?
+        /// It has another version's file open than that of its node.
+        var isElsewhere = false
+        /// The working copy it was opened on.
+        var version: WorkingVersion?
+    }
+
     let node: Node
-    let descriptor: Descriptor
     let flags: Int32
     let caller: Caller
-    /// Size and times when a writable handle was opened, to tell at the end whether anything was written: under passthrough
-    /// the daemon sees no writes.
+    /// The file when it was opened, to tell at the end whether anything was written: under passthrough the daemon sees no writes.
     let before: cl_status?
     let usesPassthrough: Bool
+    /// The file as it was opened, if the kernel drops the pages it has of it with this open.
+    private let refreshed: Node.Seen?
+    private let isRefreshing: Atomic<Bool>
     let isNew: Bool
+    let decision: Decision
+    /// A FLUSH has come since the daemon last saw it used.
+    let isFlushed = Atomic<Bool>(false)
+
+    private let opened: Descriptor
+    /// Another file to read and write from now on, and its node: the document's own, when a save was published in place.
+    private let other = Mutex<(file: Descriptor, node: Node)?>(nil)
+    /// Its RELEASE has come. Changes with `other` held.
+    private let isEnded = Atomic<Bool>(false)
+    private let isRedirected = Atomic<Bool>(false)
 
     init(
-        node: Node, descriptor: Descriptor, flags: Int32, caller: Caller, before: cl_status?, usesPassthrough: Bool, isNew: Bool
+        node: Node, descriptor: Descriptor, flags: Int32, caller: Caller, before: cl_status?, mode: OpenMode,
+        refreshed: Node.Seen?, isNew: Bool, decision: Decision
     ) {
         self.node = node
-        self.descriptor = descriptor
+        opened = descriptor
         self.flags = flags
         self.caller = caller
         self.before = before
-        self.usesPassthrough = usesPassthrough
+        if case .passthrough = mode { usesPassthrough = true } else { usesPassthrough = false }
+        self.refreshed = refreshed
+        isRefreshing = Atomic(refreshed != nil)
         self.isNew = isNew
+        self.decision = decision
     }
+
+    var descriptor: Descriptor {
+        guard isRedirected.load(ordering: .acquiring) else { return opened }
+        return other.withLock { $0?.file } ?? opened
+    }
+
+    /// The file as it was opened, to whoever asks first. One atomic look if there is nothing to take.
+    func takeRefreshed() -> Node.Seen? {
+        guard isRefreshing.load(ordering: .relaxed), isRefreshing.exchange(false, ordering: .relaxed) else { return nil }
+        return refreshed
+    }
+
+    /// Reads and writes go to the file of another node from now on, which is told while that lasts.
+    func redirect(to descriptor: Descriptor, of node: Node) {
+        // Before: whoever ends the redirection takes it off again.
+        node.state.withLock {
+            $0.unheardWriters += 1
+            $0.pages = nil
+        }
+        let left = other.withLock { other -> Node? in
+            if isEnded.load(ordering: .relaxed) { return node }
+            defer { other = (descriptor, node) }
+            isRedirected.store(true, ordering: .releasing)
+            return other?.node
+        }
+        left.map(Self.leave)
+    }
+
+    /// What was written to the file of another node is not in the kernel's pages of that one.
+    private static func leave(_ node: Node) {
+        node.state.withLock {
+            $0.unheardWriters -= 1
+            $0.pages = nil
+        }
+    }
+
+    /// The node whose file it reads and writes; nil if that is its own.
+    var redirectedTo: Node? { isRedirected.load(ordering: .acquiring) ? other.withLock { $0?.node } : nil }
+
+    /// At its RELEASE.
+    func endRedirection() {
+        let left = other.withLock { other in
+            isEnded.store(true, ordering: .relaxed)
+            return other?.node
+        }
+        left.map(Self.leave)
+    }
+
+    /// A store through a mapping is not heard of.
+    var mayBeMappedForWriting: Bool { flags & O_ACCMODE == O_RDWR }
 
     /// Opened for writing while it had set-ID bits: who writes decides whether they stay, so every write comes to the daemon.
     var hadSetIDBits: Bool { isWritable && (before?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0 }
 
     var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
+
+    private static let numbers = Atomic<UInt64>(1)
+
+    /// A name for a handle that is about to be made.
+    static var nextSaveHandle: SaveHandle { SaveHandle(numbers.wrappingAdd(1, ordering: .relaxed).newValue) }
 
     /// The number the kernel keeps: the object's address, with a reference that `consume` gives up.
     func handedToKernel() -> HandleID {

@@ -4,11 +4,15 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// One OPENDIR, until its RELEASEDIR: a folder of the store, read as the kernel asks, or a list made when it was opened.
+/// One OPENDIR, until its RELEASEDIR: a folder of the store, read as the kernel asks, or a list.
 final class FolderHandle: @unchecked Sendable {
     enum Source: Sendable {
         case store(Descriptor)
+        /// Made when it was opened: virtual folders, of which the kernel keeps nothing.
         case list([ListedEntry])
+        /// The store's own folder with the virtual ones in it. Listed anew by each reading from the start: the kernel, which keeps
+        /// what it reads, lets no name in it change meanwhile.
+        case root(Descriptor)
     }
 
     /// One entry of a list. Its offset is its place in the list, counted from 1.
@@ -21,9 +25,19 @@ final class FolderHandle: @unchecked Sendable {
     let source: Source
     /// What getdents gave and READDIR has not yet taken. Guarded by `reading`.
     private var readAhead = ReadAhead()
+    /// A root's list as of the last reading from the start. Guarded by `reading`.
+    private var rootList: [ListedEntry] = []
     private let reading = ThreadLock()
 
     init(_ source: Source) { self.source = source }
+
+    /// A root's list for a reading from `offset` on. `list` makes it.
+    func rootEntries(from offset: Int64, _ list: () throws(Errno) -> [ListedEntry]) throws(Errno) -> [ListedEntry] {
+        try reading.withLock { () throws(Errno) in
+            if offset == 0 { rootList = try list() }
+            return rootList
+        }
+    }
 
     /// Calls `body` for each entry from `offset` on until it returns false, which leaves that entry for the next time.
     func entries(from offset: Int64, of descriptor: Descriptor, _ body: (cl_dirent) -> Bool) throws(Errno) {

@@ -24,6 +24,10 @@ final class OutsideChanges: Sendable {
     func handle(_ changes: [OutsideChange]) {
         guard let notifier = fileSystem.session.current?.notifier else { return }
         for change in changes {
+            if let name = change.name, name.withCString(HiddenName.isHidden) {
+                if case .moved(let place) = change.kind { versionPlaced(place, notifier) }
+                continue
+            }
             switch change.kind {
             case .appeared: nameChanged(change, notifier, isThere: true)
             case .disappeared:
@@ -39,10 +43,15 @@ final class OutsideChanges: Sendable {
         }
     }
 
+    /// A version was put under a document's name: by the mount itself, which knows, or what is left of an earlier daemon.
+    private func versionPlaced(_ place: OutsideChange.Place, _ notifier: Notifier) {
+        if !forget(place.name, in: place.folder, notifier) { journal.present(place.path) }
+    }
+
     private func nameChanged(_ change: OutsideChange, _ notifier: Notifier, isThere: Bool) {
         guard let name = change.name else { return }
         let isKnown = forget(name, in: change.folder, notifier)
-        guard !isKnown else { return }
+        guard !(isKnown && change.mayBeOwn) else { return }
         if !isThere {
             journal.absent(change.path)
         } else if change.isFolder {
@@ -57,7 +66,7 @@ final class OutsideChanges: Sendable {
         let sourceIsKnown = fileSystem.ownRemovals.take(name, in: change.folder) || forget(name, in: change.folder, notifier)
         let targetIsKnown = forget(place.name, in: place.folder, notifier)
         follow(to: place)
-        guard !(sourceIsKnown && targetIsKnown) else { return }
+        guard !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
         journal.movedOutside(from: change.path, to: place.path, isFolder: change.isFolder)
     }
 
@@ -78,7 +87,7 @@ final class OutsideChanges: Sendable {
     /// was last told, as after a change of the mount's own.
     private func forget(_ name: EntryName, in folder: FileIdentity, _ notifier: Notifier) -> Bool {
         guard let parent = fileSystem.table.known(folder) else { return false }
-        if isAsTold(name, in: parent) { return true }
+        if isAsTold(name, in: parent, notifier) { return true }
         if let node = fileSystem.table.linkedNode(in: parent, name: name) {
             notifier.attributesChangedNow(of: fileSystem.table.id(of: node))
         }
@@ -88,13 +97,29 @@ final class OutsideChanges: Sendable {
         return false
     }
 
-    private func isAsTold(_ name: EntryName, in parent: Node) -> Bool {
+    private func isAsTold(_ name: EntryName, in parent: Node, _ notifier: Notifier) -> Bool {
         guard let descriptor = parent.state.withLock({ $0.folder }) else { return false }
         var status = cl_status()
         let result = name.withCString { cl_statx(descriptor.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         guard result == 0, let node = fileSystem.table.known(FileIdentity(status)), let link = node.currentLink
         else { return false }
-        return link.parent === parent && link.name == name
+        guard link.parent === parent, link.name == name else { return false }
+        // The kernel merges the making of a file with the first writing to it: an app may have looked in between.
+        if node.isRegular { forgetAttributes(of: node, unlessTold: Node.Seen(status.st), mayBeWriters: true, notifier) }
+        return true
+    }
+
+    /// Has the kernel ask again for the attributes of a file that is not as it was told, and with them goes the content kept.
+    /// `mayBeWriters`: an app's own writing, which passthrough has the kernel do in the app's name, may be why it changed.
+    @discardableResult
+    private func forgetAttributes(
+        of node: Node, unlessTold seen: Node.Seen, mayBeWriters: Bool, _ notifier: Notifier
+    ) -> (isWritten: Bool, isTold: Bool) {
+        let (isWritten, isTold) = node.state.withLock { state in
+            (mayBeWriters && (state.writers > 0 || state.written.hasContent(of: seen)), state.told == seen)
+        }
+        if !isWritten, !isTold { notifier.attributesChangedNow(of: fileSystem.table.id(of: node)) }
+        return (isWritten, isTold)
     }
 
     private func contentChanged(_ change: OutsideChange, _ notifier: Notifier) {
@@ -102,18 +127,17 @@ final class OutsideChanges: Sendable {
             if let node = fileSystem.table.known(change.folder) { notifier.contentsChanged(of: fileSystem.table.id(of: node)) }
             return
         }
-        var wasWritten = false
+        var isOwn = false
         if let parent = fileSystem.table.known(change.folder), let folder = try? fileSystem.locator.folder(parent) {
             var status = cl_status()
             let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
             if result == 0, let node = fileSystem.table.known(FileIdentity(status)) {
-                // An app's own writing, which passthrough has the kernel do in the app's name; or what the kernel knows.
-                wasWritten = node.state.withLock { $0.writers > 0 || $0.told == Node.Told(status.st) }
-                // With the attributes goes the content kept, if the times differ.
-                if !wasWritten { notifier.attributesChangedNow(of: fileSystem.table.id(of: node)) }
+                let (isWritten, isTold) = forgetAttributes(
+                    of: node, unlessTold: Node.Seen(status.st), mayBeWriters: change.kind == .contentChanged, notifier)
+                isOwn = isWritten || isTold && change.mayBeOwn
             }
         }
-        if !wasWritten, !change.isFolder { journal.present(change.path) }
+        if !isOwn, !change.isFolder { journal.present(change.path) }
     }
 
     /// Too much changed to be told: the kernel asks for everything again.
@@ -125,4 +149,10 @@ final class OutsideChanges: Sendable {
             notifier.contentsChanged(of: fileSystem.table.id(of: node))
         }
     }
+}
+
+extension OutsideChange {
+    /// inotify does not tell who did it. That the kernel knows of it already is then the only sign that it was the mount; else
+    /// it only says that an app has looked before the watcher told.
+    fileprivate var mayBeOwn: Bool { pid == nil }
 }

@@ -2,6 +2,7 @@ import CLinux
 import DocumentIndex
 import FuseKernel
 import Glibc
+import StorePrimitives
 import Synchronization
 
 /// Whom an open for reading is put down to.
@@ -13,7 +14,7 @@ struct ReaderProcess: Sendable {
     /// Looks in /proc: some 30 µs.
     init(of caller: Caller) {
         guard let group = ProcessFacts.status(of: caller.thread)?.group, group > 0,
-            let process = ProcessFacts.stat(of: group)
+            let process = ProcessStat(of: group)
         else {
             groups = [.departed(UserID(caller.uid))]
             return
@@ -21,7 +22,7 @@ struct ReaderProcess: Sendable {
         groups = [.process(id: group, start: process.start)]
         isBackground = process.nice >= 10 || cl_is_io_idle(caller.thread) == 1
         // The children of init and of session managers have nothing in common.
-        if process.parent > 1, let parent = ProcessFacts.stat(of: process.parent), !Self.launchers.contains(parent.name) {
+        if process.parent > 1, let parent = ProcessStat(of: process.parent), !Self.launchers.contains(parent.name) {
             groups.append(.children(id: process.parent, start: parent.start))
         }
     }

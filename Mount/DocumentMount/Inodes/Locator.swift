@@ -16,6 +16,12 @@ final class Locator: Sendable {
         device = root.device
     }
 
+    /// The inode number as apps see it. A file system mounted inside the store has inode numbers of its own, which must not meet
+    /// the store's: programs take two files of one device and inode for hard links.
+    func presentedInode(_ inode: UInt64, on device: UInt64) -> UInt64 {
+        device == self.device ? inode : inode ^ (device &<< 40)
+    }
+
     /// The O_PATH descriptor of a folder. One lock when it is kept open, else one openat and one statx a level.
     /// Throws .staleNFSFileHandle if it is nowhere under its names: the kernel then walks the path again.
     func folder(_ node: Node) throws(Errno) -> Descriptor { try folder(node, depth: 0) }
@@ -45,23 +51,27 @@ final class Locator: Sendable {
 
     /// What statx tells of the node now.
     func status(of node: Node) throws(Errno) -> cl_status {
+        if let status = statusAtHand(of: node) { return status }
+        let found = try searched(node, flags: CL_O_PATH)
+        var status = cl_status()
+        _ = try check(cl_statx_fd(found.number, &status))
+        return status
+    }
+
+    /// The same, nil if it is not found under the name that was last seen: also from within `names.changing`.
+    func statusAtHand(of node: Node) -> cl_status? {
         let (kept, link) = node.state.withLock { state in
-            (state.pinned ?? state.folder ?? state.handles.first?.descriptor, state.link)
+            (state.pinned ?? state.folder ?? state.handles.first { !$0.decision.isElsewhere }?.descriptor, state.link)
         }
         var status = cl_status()
-        if let kept {
-            _ = try check(cl_statx_fd(kept.number, &status))
-            return status
-        }
+        if let kept { return cl_statx_fd(kept.number, &status) == 0 ? status : nil }
         if let link, let parent = try? folder(link.parent) {
             let result = link.name.withCString { cl_statx(parent.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
             if result == 0, FileIdentity(status) == node.identity { return status }
+            // Another version has taken the name meanwhile.
+            if let pinned = node.state.withLock({ $0.pinned }), cl_statx_fd(pinned.number, &status) == 0 { return status }
         }
-        return try searched(node) { (parent, name) throws(Errno) in
-            _ = try check(name.withCString { cl_statx(parent.number, $0, AT_SYMLINK_NOFOLLOW, &status) })
-            guard FileIdentity(status) == node.identity else { throw .staleNFSFileHandle }
-            return status
-        }
+        return nil
     }
 
     /// An O_PATH descriptor of any node.
@@ -80,13 +90,13 @@ final class Locator: Sendable {
             } catch .noSuchFileOrDirectory, .staleNFSFileHandle, .tooManySymbolicLinkLevels, .notDirectory {
                 // The name stands for something else: look under the others.
             }
+            // Another version has taken the name meanwhile.
+            if let pinned = node.state.withLock({ $0.pinned }) { return try reopened(pinned, flags: flags) }
         }
         do throws(Errno) {
-            return try searched(node) { (parent, name) throws(Errno) in
-                try self.open(name, in: parent, flags: flags | O_NOFOLLOW, as: node)
-            }
+            return try searched(node, flags: flags)
         } catch {
-            guard let handle = node.state.withLock({ $0.handles.first }) else { throw error }
+            guard let handle = node.state.withLock({ $0.handles.first { !$0.decision.isElsewhere } }) else { throw error }
             return try reopened(handle.descriptor, flags: flags)
         }
     }
@@ -115,15 +125,17 @@ final class Locator: Sendable {
         return opened
     }
 
-    /// The slow way: every name known, with no name changing meanwhile. Never from within `names.changing`.
-    private func searched<Result>(
-        _ node: Node, _ body: (Descriptor, EntryName) throws(Errno) -> Result
-    ) throws(Errno) -> Result {
+    /// Opens the file the slow way: by every name known, with no name changing meanwhile. Never from within `names.changing`.
+    private func searched(_ node: Node, flags: Int32) throws(Errno) -> Descriptor {
         try names.still { () throws(Errno) in
-            let links = node.state.withLock { state in (state.link.map { [$0] } ?? []) + state.otherLinks }
+            let (pinned, links) = node.state.withLock { state in
+                (state.pinned, (state.link.map { [$0] } ?? []) + state.otherLinks)
+            }
+            // It lost its last name to what had to be waited for.
+            if let pinned { return try reopened(pinned, flags: flags) }
             for link in links {
                 guard let parent = try? folder(link.parent) else { continue }
-                if let result = try? body(parent, link.name) { return result }
+                if let file = try? open(link.name, in: parent, flags: flags | O_NOFOLLOW, as: node) { return file }
             }
             throw .staleNFSFileHandle
         }

@@ -26,6 +26,17 @@ final class Node: @unchecked Sendable {
     /// answered without a look.
     let hasNoCapabilities = Atomic<Bool>(false)
 
+    /// What the versions of this document share; nil if it was never saved through this mount, or is no document.
+    let versions = AtomicLazyReference<DocumentVersions>()
+
+    /// When a READDIRPLUS of this folder was last answered, in nanoseconds on the monotonic clock.
+    let listed = Atomic<Int64>(0)
+
+    /// Versions being put under names in this folder: how many were begun, and how many of these are done. What was seen in it
+    /// meanwhile may be of before.
+    let publicationsBegun = Atomic<UInt64>(0)
+    let publicationsDone = Atomic<UInt64>(0)
+
     /// Rank 2 (see Mount/README.md): taken with the names lock held or not, never with another node's.
     struct State: ~Copyable {
         /// A name under which the node was last seen; folders and files of one link have only this.
@@ -34,6 +45,10 @@ final class Node: @unchecked Sendable {
         var otherLinks: [Link] = []
         /// It was seen with a link count over 1, and is in the table's list of such.
         var hasOtherNames = false
+        /// A version whose name another one has taken: never seen under a name again.
+        var isSuperseded = false
+        /// Its last name was removed or given to another file: never seen under a name again.
+        var isRemoved = false
         /// A folder's O_PATH descriptor, kept by the folder cache.
         var folder: Descriptor?
         var folderUsed = false
@@ -41,19 +56,31 @@ final class Node: @unchecked Sendable {
         var pinned: Descriptor?
         var handles: [FileHandle] = []
         var writers = 0
-        /// Size and times the kernel was last given.
-        var told = Told()
+        /// Handles through which the file may change with no request on this node: a store through a mapping, which only a handle
+        /// for reading and writing can have, and writes that come with another version's node.
+        var unheardWriters = 0
+        /// What the kernel was last given.
+        var told = Seen()
+        /// As the last writer left the file: the watcher tells of its writes later.
+        var written = Seen()
+        /// What the kernel's pages of the file were read from, or from something newer; nil if that is not known.
+        var pages: Seen?
         var backing: Backing?
+        /// Handles that are not passthrough: as long as there are any, no other may be, see `OpenMode`.
+        var plainOpens = 0
         /// Passthrough and cached opens of one inode exclude each other in the kernel: what the first open found out holds.
         var passthroughRefused = false
         /// Who made the file and when, for saves by rename (`Tunnel`).
         var made: Tunnel.Maker?
     }
 
-    struct Told: Equatable {
-        var size: off_t = 0
+    /// Size and times of a file at one moment.
+    struct Seen: Equatable {
+        var size: off_t = -1
         var modified: Int64 = 0
         var changed: Int64 = 0
+        /// It had no name any more.
+        var isRemoved = false
 
         init() {}
 
@@ -61,7 +88,10 @@ final class Node: @unchecked Sendable {
             size = status.st_size
             modified = saturatedNanoseconds(status.st_mtim)
             changed = saturatedNanoseconds(status.st_ctim)
+            isRemoved = status.st_nlink == 0
         }
+
+        func hasContent(of other: Seen) -> Bool { size == other.size && modified == other.modified }
     }
 
     struct Link {
@@ -100,30 +130,52 @@ final class Node: @unchecked Sendable {
 }
 
 extension Node {
+    enum Sight {
+        case known
+        /// It had no name before.
+        case new
+        /// Another file or version has taken its name since it was looked at, or it was removed.
+        case gone
+    }
+
     /// Remembers a name under which the node was just seen. `hasOtherNames`: the file's link count is over 1.
     /// Takes the node's state (rank 2).
-    func seen(in parent: Node, name: UnsafePointer<CChar>, hasOtherNames: Bool) {
+    @discardableResult
+    func seen(in parent: Node, name: UnsafePointer<CChar>, hasOtherNames: Bool) -> Sight {
         state.withLock { state in
+            if state.isSuperseded || state.isRemoved { return .gone }
             if hasOtherNames { state.hasOtherNames = true }
-            if let link = state.link, link.parent === parent, link.name.matches(name) { return }
+            if let link = state.link, link.parent === parent, link.name.matches(name) { return .known }
             let link = Link(parent: parent, name: EntryName(copying: name))
             guard hasOtherNames, state.link != nil else {
+                let isNew = state.link == nil
                 state.link = link
                 state.otherLinks = []
                 state.pinned = nil
-                return
+                return isNew ? .new : .known
             }
             let known = state.otherLinks.contains { $0.parent === parent && $0.name == link.name }
             if !known && state.otherLinks.count < Self.maximumOtherLinks { state.otherLinks.append(link) }
+            return .known
+        }
+    }
+
+    /// Another version of the document has taken the name; `pinned` keeps this one reachable.
+    func superseded(pinned: Descriptor) {
+        state.withLock { state in
+            state.isSuperseded = true
+            state.link = nil
+            state.pinned = pinned
         }
     }
 
     /// Names beyond these are found again by their next lookup.
     private static let maximumOtherLinks = 16
 
-    /// A name is gone; `pinned` keeps the file reachable if it was the last one known.
-    func lost(in parent: Node, name: UnsafePointer<CChar>, pinned: Descriptor?) {
+    /// A name is gone; `pinned` keeps the file reachable if it was the last one known. `isLast`: it has no other.
+    func lost(in parent: Node, name: UnsafePointer<CChar>, pinned: Descriptor?, isLast: Bool) {
         state.withLock { state in
+            if isLast { state.isRemoved = true }
             state.otherLinks.removeAll { $0.parent === parent && $0.name.matches(name) }
             if let link = state.link, link.parent === parent, link.name.matches(name) {
                 state.link = state.otherLinks.popLast()

@@ -10,6 +10,8 @@ final class NodeTable: Sendable {
     private let shards: [Shard]
     let root: Node
 
+    private let makers = ForgottenMakers()
+
     private final class Shard: Sendable {
         let nodes = Mutex<[FileIdentity: Node]>([:])
     }
@@ -32,22 +34,34 @@ final class NodeTable: Sendable {
 
     /// The node of a file, made if new, with one lookup more.
     func lookedUp(_ identity: FileIdentity, type: mode_t, item: @autoclosure () -> (any VirtualItem)? = nil) -> Node {
-        shard(of: identity).nodes.withLock { nodes in
+        let (node, isNew) = shard(of: identity).nodes.withLock { nodes in
             if let node = nodes[identity], node.type == type {
                 if !node.isRoot { node.lookups += 1 }
-                return node
+                return (node, false)
             }
             let node = Node(identity: identity, type: type, item: item())
             node.lookups = 1
             nodes[identity] = node
             _ = Unmanaged.passRetained(node)  // the kernel's reference, given up in `forget`
-            return node
+            return (node, true)
         }
+        if isNew, let maker = makers.take(identity) { node.state.withLock { $0.made = maker } }
+        return node
     }
 
     /// The node of a file if the kernel knows it; counts no lookup.
     func known(_ identity: FileIdentity) -> Node? {
         shard(of: identity).nodes.withLock { $0[identity] }
+    }
+
+    /// Counts a lookup of the daemon's own on a node that has one already, to be given back by `forget`.
+    func hold(_ node: Node) {
+        shard(of: node.identity).nodes.withLock { _ in if !node.isRoot { node.lookups += 1 } }
+    }
+
+    /// Whether the node was looked up oftener than `holds` times: the kernel knows it too.
+    func isKnown(_ node: Node, besides holds: UInt64) -> Bool {
+        shard(of: node.identity).nodes.withLock { _ in node.lookups > holds }
     }
 
     func forget(_ node: Node, count: UInt64) {
@@ -60,9 +74,14 @@ final class NodeTable: Sendable {
             return true
         }
         guard isLast else { return }
-        // The journal may keep the node for a while; an unlinked file's space is free now.
-        node.state.withLock { $0.pinned = nil }
+        let maker = node.state.withLock { state in
+            // The journal may keep the node for a while; an unlinked file's space is free now.
+            state.pinned = nil
+            return state.link == nil ? nil : state.made
+        }
+        if let maker { makers.note(maker, of: node.identity) }
         if node.hasOtherNames { linked.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(node)) } }
+        if let published = node.versions.load()?.forgot(node) { forget(published, count: 1) }
         Unmanaged.passUnretained(node).release()
     }
 

@@ -76,7 +76,7 @@ final class LockService: @unchecked Sendable {
     /// A descriptor was closed: the record locks of the process on the document end.
     func flushed(_ node: @autoclosure () -> Node, handle: HandleID, owner: UInt64) {
         guard isInUse.load(ordering: .relaxed) else { return }
-        change { $0.flush(LockedDocument(node().generation), owner: LockOwner(owner), handle: LockHandle(handle.rawValue)) }
+        change { $0.flush(LockedDocument(node().lockKey), owner: LockOwner(owner), handle: LockHandle(handle.rawValue)) }
     }
 
     /// The open file is gone: what was locked through it ends.

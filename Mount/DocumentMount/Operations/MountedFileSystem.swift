@@ -1,5 +1,6 @@
 import CLinux
 import Coordination
+import DocumentStore
 import FuseKernel
 import Glibc
 import Logging
@@ -22,25 +23,24 @@ final class MountedFileSystem: FileSystemOperations {
     let tunnel: Tunnel
     let locks = LockService()
     let writers = WriterTable()
+    let saves: SaveService
     /// Files and folders that the kernel holds open.
     let openHandles = Atomic<Int>(0)
     let log: Logger
-    /// Set before the first request.
-    let session = SessionReference()
+    let session: SessionReference
 
     /// How long the kernel may rely on what it was told: for ever where every change is seen.
     let cacheTime: CacheTime
-    private let rootDevice: UInt64
 
     init(
         store: Descriptor, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders?,
-        journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int, log: Logger
-    ) {
+        journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int,
+        versions: VersionStore, options: MountOptions, session: SessionReference, log: Logger
+    ) throws(Errno) {
         let root = Node(identity: FileIdentity(rootStatus), type: S_IFDIR, isRoot: true)
         root.state.withLock { $0.folder = store }
         table = NodeTable(root: root)
         locator = Locator(root: root.identity, folderCapacity: folderCapacity)
-        rootDevice = root.identity.device
         self.store = store
         self.privileges = privileges
         self.virtualFolders = virtualFolders
@@ -50,28 +50,42 @@ final class MountedFileSystem: FileSystemOperations {
         self.cacheTime = cacheTime
         self.log = log
         tunnel = Tunnel(journal: journal)
+        self.session = session
+        saves = try SaveService(
+            table: table, locator: locator, store: versions, journal: journal, session: session, options: options, log: log)
     }
 
     func prepareThread() { privileges.prepareThread() }
 
     var hasOpenFiles: Bool { openHandles.load(ordering: .relaxed) > 0 }
 
-    /// The attributes as apps see them. A file system mounted inside the store has inode numbers of its own, which must not
-    /// meet the store's: programs take two files of one device and inode for hard links.
+    /// The attributes as apps see them.
     func presented(_ status: cl_status) -> stat {
         var result = status.st
-        if UInt64(result.st_dev) != rootDevice { result.st_ino ^= ino_t(UInt64(result.st_dev) &<< 40) }
+        result.st_ino = ino_t(locator.presentedInode(UInt64(result.st_ino), on: UInt64(result.st_dev)))
         return result
     }
 
-
-    /// While a file is open for writing, a store through a mapping changes its times with no request: ask each time.
+    /// While a file may change with no request the kernel asks each time; and for a file that has, or had, several names: it
+    /// counts its links itself when a name goes, after the answer, whatever it was told meanwhile.
     func attributes(of node: Node, _ status: cl_status) -> Attributes {
-        let isWritten = node.state.withLock { state in
-            state.told = Node.Told(status.st)
-            return state.writers > 0
+        var status = status
+        if let versions = node.versions.load() { status.st.st_nlink = links(of: node, versions, counted: status.st.st_nlink) }
+        let hasLinks = status.st.st_nlink > 1 && !node.isFolder
+        let isShortlived = node.state.withLock { state in
+            state.told = Node.Seen(status.st)
+            return state.unheardWriters > 0 || state.hasOtherNames || hasLinks
         }
-        return Attributes(status: presented(status), validity: isWritten ? .none : cacheTime)
+        return Attributes(status: presented(status), validity: isShortlived ? .none : cacheTime)
+    }
+
+    /// How many names a version is shown with, of which `counted` were found a moment ago: what is being saved has none yet,
+    /// and is shown with its document's.
+    private func links(of node: Node, _ versions: DocumentVersions, counted: nlink_t) -> nlink_t {
+        guard counted == 0 || versions.isActive.load(ordering: .acquiring) else { return counted }
+        if let document = versions.published(beside: node) { return max(1, locator.statusAtHand(of: document)?.st.st_nlink ?? 1) }
+        // It may have been published since.
+        return counted == 0 ? locator.statusAtHand(of: node)?.st.st_nlink ?? 0 : counted
     }
 
     func entry(for node: Node, _ status: cl_status) -> Entry {
@@ -80,22 +94,76 @@ final class MountedFileSystem: FileSystemOperations {
             validity: cacheTime)
     }
 
-    /// Looks a name of the store up and counts it as the kernel's.
-    func lookUp(_ name: BorrowedName, in parent: Node, _ folder: Descriptor) throws(Errno) -> Entry {
-        var status = cl_status()
-        _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
-        return known(name, in: parent, status)
+    /// Looks a name of the store up and counts it as the kernel's. If the document is being saved, the version for this caller.
+    func lookUp(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller? = nil) throws(Errno) -> Entry {
+        for _ in 0..<Self.maximumLooks {
+            let done = parent.publicationsDone.load(ordering: .acquiring)
+            let begun = parent.publicationsBegun.load(ordering: .acquiring)
+            var status = cl_status()
+            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
+            let (node, sight) = seen(name, in: parent, status)
+            // A version is being put under a name here, perhaps this one, between the look and now.
+            let isCertain = begun == done && parent.publicationsBegun.load(ordering: .acquiring) == begun
+            if sight == .gone || sight == .new && !isCertain && !isThere(node, name, folder) {
+                table.forget(node, count: 1)
+                continue
+            }
+            guard var entry = entry(for: node, status, caller) else { continue }
+            if !isCertain { (entry.validity, entry.attributes.validity) = (.none, .none) }
+            return entry
+        }
+        throw .staleNFSFileHandle
     }
 
-    /// The entry of a file just seen under a name.
-    func known(_ name: BorrowedName, in parent: Node, _ status: cl_status) -> Entry {
-        let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
-        if !node.isRoot {
-            let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
-            node.seen(in: parent, name: name, hasOtherNames: hasOtherNames)
-            if hasOtherNames { table.noteLinks(of: node) }
+    /// How often a name may have got another version between the look at it and the next step.
+    private static let maximumLooks = 100
+
+    private func isThere(_ node: Node, _ name: BorrowedName, _ folder: Descriptor) -> Bool {
+        var status = cl_status()
+        return cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 && FileIdentity(status) == node.identity
+    }
+
+    /// A version that has no name any more, for `DocumentWatches`.
+    func supersededEntry() throws(Errno) -> Entry {
+        guard let node = saves.watches.takeAsked() else { throw .noSuchFileOrDirectory }
+        do throws(Errno) {
+            let status = try locator.status(of: node)
+            guard status.st.st_nlink == 0 else { throw .noSuchFileOrDirectory }
+            var entry = entry(for: node, status)
+            (entry.validity, entry.attributes.validity) = (.none, .none)
+            return entry
+        } catch {
+            table.forget(node, count: 1)
+            throw error
         }
+    }
+
+    /// The entry of a file that is known to stand under a name.
+    func known(_ name: BorrowedName, in parent: Node, _ status: cl_status) -> Entry {
+        entry(for: seen(name, in: parent, status).node, status)
+    }
+
+    /// The node of a file just seen under a name, with a lookup counted.
+    private func seen(_ name: BorrowedName, in parent: Node, _ status: cl_status) -> (node: Node, Node.Sight) {
+        let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
+        guard !node.isRoot else { return (node, .known) }
+        let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
+        let sight = node.seen(in: parent, name: name, hasOtherNames: hasOtherNames)
+        if hasOtherNames { table.noteLinks(of: node) }
+        return (node, sight)
+    }
+
+    /// Nil if another version has taken the name since.
+    private func entry(for node: Node, _ status: cl_status, _ caller: Caller?) -> Entry? {
+        if let versions = node.versions.load() { return entry(for: node, status, versions, caller) }
         return entry(for: node, status)
+    }
+
+    private func entry(for seen: Node, _ status: cl_status, _ versions: DocumentVersions, _ caller: Caller?) -> Entry? {
+        guard let (node, isSettled) = saves.version(of: seen, versions, for: caller) else { return nil }
+        var entry = entry(for: node, node === seen ? status : (try? locator.status(of: node)) ?? status)
+        if !isSettled { entry.validity = .none }
+        return entry
     }
 }
 

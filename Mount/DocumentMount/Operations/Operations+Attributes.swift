@@ -26,6 +26,7 @@ extension MountedFileSystem {
             // chmod, chown and touch on a link or folder that is made anew at each look: accepted, without effect.
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
+        if saves.watches.isRepeater(caller) { return attributes(of: node, try locator.status(of: node)) }
         let opened = handle.map { FileHandle.of($0).descriptor }
         let descriptor: Descriptor
         if let opened { descriptor = opened } else { descriptor = try locator.pathDescriptor(of: node) }
@@ -40,6 +41,7 @@ extension MountedFileSystem {
         if changes.accessed != nil || changes.modified != nil { try changeTimes(descriptor, changes) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
+        if changes.modified != nil { saves.timesSet(on: node) }
         if changes.size != nil || changes.modified != nil, node.isRegular { journal.touched(node) }
         return attributes(of: node, status)
     }
@@ -55,10 +57,13 @@ extension MountedFileSystem {
 
     private func changeSize(_ node: Node, _ handle: FileHandle?, _ size: off_t) throws(Errno) {
         if let handle, handle.isWritable {
-            _ = try check(cl_ftruncate(handle.descriptor.number, size))
+            try saves.changing(handle) { (file) throws(Errno) in _ = try check(cl_ftruncate(file.number, size)) }
+            if size == 0 { saves.truncated(handle) }
         } else {
-            let writable = try locator.opened(node, flags: O_WRONLY)
-            _ = try check(cl_ftruncate(writable.number, size))
+            try saves.changing(node) { () throws(Errno) in
+                let writable = try locator.opened(node, flags: O_WRONLY)
+                _ = try check(cl_ftruncate(writable.number, size))
+            }
         }
     }
 

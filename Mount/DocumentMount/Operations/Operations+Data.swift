@@ -6,14 +6,26 @@ import SystemPackage
 
 extension MountedFileSystem {
     func read(_ caller: Caller, handle: HandleID, at offset: off_t, count: Int, reply: consuming Reply<FileData>) {
-        reply.succeed(from: FileHandle.of(handle).descriptor.number, at: Int64(offset), count: count)
+        let handle = FileHandle.of(handle)
+        pagesRefreshed(by: handle)
+        reply.succeed(from: handle.descriptor.number, at: Int64(offset), count: count)
     }
 
     func write(_ caller: Caller, handle: HandleID, at offset: off_t, _ data: borrowing WrittenData) throws(Errno) -> Int {
         let handle = FileHandle.of(handle)
-        let write = { (data: borrowing WrittenData) throws(Errno) in
-            try data.write(to: handle.descriptor.number, at: Int64(offset))
+        if handle.isFlushed.load(ordering: .relaxed) { handle.isFlushed.store(false, ordering: .relaxed) }
+        guard let version = handle.decision.version else {
+            return try write(data, to: handle.descriptor, of: handle, caller, offset)
         }
+        return try saves.writing(handle, version, by: caller, at: offset, count: data.count) { (file) throws(Errno) in
+            try write(data, to: file, of: handle, caller, offset)
+        }
+    }
+
+    private func write(
+        _ data: borrowing WrittenData, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: off_t
+    ) throws(Errno) -> Int {
+        let write = { (data: borrowing WrittenData) throws(Errno) in try data.write(to: file.number, at: Int64(offset)) }
         return handle.hadSetIDBits
             ? try privileges.writingSetID(as: caller) { () throws(Errno) in try write(data) }
             : try privileges.using(as: caller) { () throws(Errno) in try write(data) }
@@ -21,28 +33,40 @@ extension MountedFileSystem {
 
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno) {
         locks.flushed(table.node(node), handle: handle, owner: lockOwner)
+        let handle = FileHandle.of(handle)
+        if handle.isWritable { try saves.flushed(handle, by: caller) }
     }
 
     func synchronize(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {
-        _ = try check(cl_fsync(FileHandle.of(handle).descriptor.number, dataOnly ? 1 : 0))
+        let handle = FileHandle.of(handle)
+        try saves.synchronizing(handle)
+        let descriptor = handle.descriptor
+        _ = try check(cl_fsync(descriptor.number, dataOnly ? 1 : 0))
     }
 
     func allocate(_ caller: Caller, handle: HandleID, mode: Int32, offset: off_t, length: off_t) throws(Errno) {
         try privileges.using(as: caller) { () throws(Errno) in
-            _ = try check(cl_fallocate(FileHandle.of(handle).descriptor.number, mode, offset, length))
+            try saves.changing(FileHandle.of(handle)) { (file) throws(Errno) in
+                _ = try check(cl_fallocate(file.number, mode, offset, length))
+            }
         }
     }
 
     func seek(_ caller: Caller, handle: HandleID, offset: off_t, whence: Int32) throws(Errno) -> off_t {
-        try check(cl_lseek(FileHandle.of(handle).descriptor.number, offset, whence))
+        let descriptor = FileHandle.of(handle).descriptor
+        return try check(cl_lseek(descriptor.number, offset, whence))
     }
 
     func copyRange(
         _ caller: Caller, from: HandleID, at offset: off_t, to: HandleID, at newOffset: off_t, count: Int, flags: UInt32
     ) throws(Errno) -> Int {
-        let (source, target) = (FileHandle.of(from).descriptor, FileHandle.of(to).descriptor)
-        return try privileges.using(as: caller) { () throws(Errno) in
-            try check(cl_copy_file_range(source.number, offset, target.number, newOffset, count, flags))
+        let (source, target) = (FileHandle.of(from).descriptor, FileHandle.of(to))
+        let copy = { [privileges] (file: Descriptor) throws(Errno) in
+            try privileges.using(as: caller) { () throws(Errno) in
+                try check(cl_copy_file_range(source.number, offset, file.number, newOffset, count, flags))
+            }
         }
+        guard let version = target.decision.version else { return try copy(target.descriptor) }
+        return try saves.writing(target, version, by: caller, at: newOffset, count: count, copy)
     }
 }

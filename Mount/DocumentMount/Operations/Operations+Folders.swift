@@ -13,7 +13,7 @@ extension MountedFileSystem {
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
         // The store's own folder is listed with the virtual folders in it: a list, since no offset is free for more entries.
         if node.isRoot, let virtualFolders, !virtualFolders.listedNames.isEmpty {
-            return opened(.list(try rootListing(descriptor, virtualFolders)), cached: cacheTime != .none)
+            return opened(.root(descriptor), cached: cacheTime != .none)
         }
         return opened(.store(descriptor), cached: cacheTime != .none)
     }
@@ -23,11 +23,12 @@ extension MountedFileSystem {
         return OpenedFolder(handle: FolderHandle(source).handedToKernel(), cached: cached)
     }
 
-    private func rootListing(_ descriptor: Descriptor, _ virtualFolders: VirtualFolders) throws(Errno) -> [FolderHandle.ListedEntry] {
+    private func rootListing(_ descriptor: Descriptor) throws(Errno) -> [FolderHandle.ListedEntry] {
         var entries: [FolderHandle.ListedEntry] = []
         try FolderHandle.ReadAhead.all(of: descriptor) { entry in
             entries.append(.init(name: EntryName(copying: entry.name), inode: entry.inode, type: mode_t(entry.type) << 12))
         }
+        guard let virtualFolders else { return entries }
         for name in virtualFolders.listedNames {
             entries.append(.init(name: name, inode: virtualFolders.inode(of: name), type: S_IFDIR))
         }
@@ -38,17 +39,14 @@ extension MountedFileSystem {
         _ caller: Caller, node: NodeID, handle: HandleID, offset: Int64, plus: Bool, into buffer: inout DirectoryBuffer
     ) throws(Errno) {
         let (node, handle) = (table.node(node), FolderHandle.of(handle))
+        if plus { node.listed.store(cl_monotonic_ns(), ordering: .relaxed) }
+        defer { if plus { node.listed.store(cl_monotonic_ns(), ordering: .relaxed) } }
         switch handle.source {
         case .list(let entries):
-            for index in min(Int(clamping: offset), entries.count)..<entries.count {
-                let entry = entries[index]
-                let added = entry.name.withCString { name in
-                    add(
-                        caller, in: node, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
-                        to: &buffer)
-                }
-                if !added { return }
-            }
+            add(caller, in: node, entries, from: offset, plus: plus, to: &buffer)
+        case .root(let descriptor):
+            let entries = try handle.rootEntries(from: offset) { () throws(Errno) in try rootListing(descriptor) }
+            add(caller, in: node, entries, from: offset, plus: plus, to: &buffer)
         case .store(let descriptor):
             try handle.entries(from: offset, of: descriptor) { entry in
                 add(
@@ -58,11 +56,28 @@ extension MountedFileSystem {
         }
     }
 
+    /// Adds a list's entries from `offset` on, until the buffer is full.
+    private func add(
+        _ caller: Caller, in folder: Node, _ entries: [FolderHandle.ListedEntry], from offset: Int64, plus: Bool,
+        to buffer: inout DirectoryBuffer
+    ) {
+        for index in min(Int(clamping: offset), entries.count)..<entries.count {
+            let entry = entries[index]
+            let isAdded = entry.name.withCString { name in
+                add(
+                    caller, in: folder, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
+                    to: &buffer)
+            }
+            if !isAdded { return }
+        }
+    }
+
     /// Adds one entry; false when the buffer is full.
     private func add(
         _ caller: Caller, in folder: Node, name: BorrowedName, inode: UInt64, type: mode_t, next: Int64, plus: Bool,
         to buffer: inout DirectoryBuffer
     ) -> Bool {
+        if isHidden(name) { return true }
         let isDot = name[0] == CChar(UInt8(ascii: ".")) && (name[1] == 0 || (name[1] == CChar(UInt8(ascii: ".")) && name[2] == 0))
         // The kernel may remember nothing of what is virtual: it would look each name up again at once.
         guard plus, !isDot, folder.item == nil else {

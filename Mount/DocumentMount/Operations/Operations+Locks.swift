@@ -11,7 +11,7 @@ extension MountedFileSystem {
         guard let range = LockRange(start: lock.start, end: lock.end), let mode = LockMode(recordType: lock.type)
         else { throw .invalidArgument }
         let asked = AdvisoryLock.record(
-            mode, range, of: LockedDocument(table.node(node).generation), owner: LockOwner(lockOwner),
+            mode, range, of: LockedDocument(table.node(node).lockKey), owner: LockOwner(lockOwner),
             handle: LockHandle(handle.rawValue), pid: lock.process)
         guard let found = locks.firstConflict(with: asked) else {
             var none = lock
@@ -28,7 +28,7 @@ extension MountedFileSystem {
         reply: consuming Reply<Done>
     ) {
         guard let range = LockRange(start: lock.start, end: lock.end) else { return reply.fail(.invalidArgument) }
-        let (document, owner) = (LockedDocument(table.node(node).generation), LockOwner(lockOwner))
+        let (document, owner) = (LockedDocument(table.node(node).lockKey), LockOwner(lockOwner))
         if lock.type == Int16(F_UNLCK) {
             locks.unlock(range, of: owner, .record, on: document)
             return reply.succeed()
@@ -42,7 +42,7 @@ extension MountedFileSystem {
     func lockWhole(
         _ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64, operation: Int32, reply: consuming Reply<Done>
     ) {
-        let (document, owner) = (LockedDocument(table.node(node).generation), LockOwner(lockOwner))
+        let (document, owner) = (LockedDocument(table.node(node).lockKey), LockOwner(lockOwner))
         let mode: LockMode
         switch operation & ~LOCK_NB {
         case LOCK_UN:

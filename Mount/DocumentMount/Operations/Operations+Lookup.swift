@@ -14,9 +14,11 @@ extension MountedFileSystem {
         if parent.isRoot, let virtualFolders, name[0] == CChar(UInt8(ascii: ".")), let item = virtualFolders.folder(named: name) {
             return try entry(for: item, credentials(of: caller))
         }
+        if parent.isRoot, saves.watches.areAskedFor(name, by: caller) { return try supersededEntry() }
+        if isHidden(name) { return .absent(validity: cacheTime) }
         let folder = try locator.folder(parent)
         do throws(Errno) {
-            return try lookUp(name, in: parent, folder)
+            return try lookUp(name, in: parent, folder, caller)
         } catch .noSuchFileOrDirectory {
             return .absent(validity: cacheTime)
         }
@@ -26,7 +28,9 @@ extension MountedFileSystem {
 
     func readLink(_ caller: Caller, node: NodeID, _ body: (UnsafePointer<CChar>) -> Void) throws(Errno) {
         let node = table.node(node)
-        if let item = node.item { return try item.linkTarget().withUnsafeBytes { body($0.assumingMemoryBound(to: CChar.self).baseAddress!) } }
+        if let item = node.item {
+            return try item.linkTarget().withUnsafeBytes { body($0.assumingMemoryBound(to: CChar.self).baseAddress!) }
+        }
         let descriptor = try locator.pathDescriptor(of: node)
         try withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { (buffer) throws(Errno) in
             let length = try check(cl_readlinkat(descriptor.number, "", buffer.baseAddress, Int(PATH_MAX)))

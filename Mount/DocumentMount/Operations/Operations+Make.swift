@@ -1,4 +1,5 @@
 import CLinux
+import DocumentStore
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -52,13 +53,20 @@ extension MountedFileSystem {
         }
         try refuseVirtual(parent, name)
         guard node.item == nil else { throw .notPermitted }
+        if saves.hasActiveDocuments { try saves.renaming(node, by: caller) }
         let (source, folder) = (try locator.pathDescriptor(of: node), try locator.folder(parent))
         let entry = try locator.names.changing { () throws(Errno) in
-            try withProcPath(of: source) { (path) throws(Errno) in
-                _ = try check(cl_linkat(AT_FDCWD, path, folder.number, name, AT_SYMLINK_FOLLOW))
+            let isSame = { () throws(Errno) in !node.state.withLock { $0.isSuperseded } }
+            let isDone: Void? = try namesStanding(of: node, isSame: isSame) { () throws(Errno) in
+                try withProcPath(of: source) { (path) throws(Errno) in
+                    _ = try check(cl_linkat(AT_FDCWD, path, folder.number, name, AT_SYMLINK_FOLLOW))
+                }
             }
+            // The kernel walks the path again, to the version that has the name now.
+            if isDone == nil { throw .staleNFSFileHandle }
             return try lookUp(name, in: parent, folder)
         }
+        saves.linked(node)
         journal.present(in: parent, name: name)
         return entry
     }
@@ -80,5 +88,9 @@ extension MountedFileSystem {
     func refuseVirtual(_ parent: Node, _ name: BorrowedName) throws(Errno) {
         if parent.item != nil { throw .notPermitted }
         if parent.isRoot, let virtualFolders, virtualFolders.isReserved(name) { throw .notPermitted }
+        if isHidden(name) { throw .notPermitted }
     }
+
+    /// The names that versions have for a moment (`HiddenName`).
+    func isHidden(_ name: BorrowedName) -> Bool { name[0] == CChar(UInt8(ascii: ".")) && HiddenName.isHidden(name) }
 }

@@ -1,4 +1,5 @@
 import CLinux
+import Coordination
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -28,6 +29,11 @@ extension MountedFileSystem {
             let parent = table.node(parent)
             try refuseVirtual(parent, name)
             created = try self.created(caller, in: parent, name: name, mode: mode, flags: flags)
+        } catch .fileExists where flags & O_EXCL == 0 {
+            // The kernel walks the path again and finds what is there.
+            beginSave(of: name, in: table.node(parent), flags: flags, caller)
+            saves.sentOn.note(caller.thread)
+            return reply.fail(.staleNFSFileHandle)
         } catch {
             return reply.fail(error)
         }
@@ -59,21 +65,40 @@ extension MountedFileSystem {
     }
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
-        let writable = flags & O_ACCMODE != O_RDONLY
-        let descriptor = try locator.opened(node, flags: flags & Self.openFlagsKept)
-        var before: cl_status?
-        if writable || flags & O_TRUNC != 0 {
-            var status = cl_status()
-            _ = try check(cl_statx_fd(descriptor.number, &status))
-            before = status
-        }
-        if flags & O_TRUNC != 0 { try truncate(descriptor, isWritable: writable) }
+        if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
+        let descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept)
+        var status = cl_status()
+        _ = try check(cl_statx_fd(descriptor.number, &status))
+        let content = contentToStore(of: node, descriptor, status, flags: flags)
         let (handle, mode) = register(
-            node, descriptor, flags: flags, caller, before: before, isNew: false)
-        // The attributes the kernel holds may go out of date from now on through a mapping, see attributeTime(of:).
-        if writable { attributesMayChange(of: node) }
-        if !writable { journal.opened(node, caller, flags: flags) }
+            node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(), content: content)!
+        journal.opened(node, caller, flags: flags)
         return (handle, mode)
+    }
+
+    private func openedForWriting(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
+        let writable = flags & O_ACCMODE != O_RDONLY
+        while true {
+            let opening = try saves.open(node, flags: flags, caller)
+            let registered = register(
+                node, opening.file, flags: flags, caller, before: opening.status, isNew: false, opening.decision,
+                isAmongSaves: opening.versions != nil)
+            // A save was begun meanwhile, of which this open is to know.
+            guard let (handle, mode) = registered else { continue }
+            saves.registered(handle, opening)
+            if opening.isTruncated, opening.decision.version?.isUntouched.load(ordering: .relaxed) != true {
+                do throws(Errno) {
+                    try truncate(handle.descriptor, isWritable: writable)
+                } catch {
+                    release(handOver(handle))
+                    throw error
+                }
+            }
+            // The attributes the kernel holds may go out of date from now on through a mapping, see `attributes(of:)`.
+            if handle.mayBeMappedForWriting { attributesMayChange(of: node) }
+            if !writable { journal.opened(node, caller, flags: flags) }
+            return (handle, mode)
+        }
     }
 
     /// A new file is empty: nothing can be stored through a mapping before a request that has the kernel ask again. Saves the
@@ -81,11 +106,6 @@ extension MountedFileSystem {
     private static let timeWhenMade = CacheTime(seconds: 0.02)
 
     private func attributesMayChange(of node: Node) { session.current?.notifier.attributesChangedNow(of: table.id(of: node)) }
-
-    /// What the daemon's own descriptor takes of an app's flags. O_DIRECT is the kernel's affair: the daemon's buffers have
-    /// no alignment. Nor O_APPEND: the kernel says where to
-    /// write, and fcntl(2) may clear the flag. The name was resolved already.
-    private static let openFlagsKept = O_ACCMODE | O_SYNC | O_DSYNC | CL_O_NOATIME | CL_O_LARGEFILE
 
     /// O_TRUNC, after the file was found to be the right one.
     private func truncate(_ descriptor: Descriptor, isWritable: Bool) throws(Errno) {
@@ -98,16 +118,11 @@ extension MountedFileSystem {
         _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32
     ) throws(Errno) -> (Entry, FileHandle, OpenMode) {
         let folder = try locator.folder(parent)
-        // Always exclusive: what is there already must go through lookup and the kernel's permission check. ESTALE makes the
-        // kernel walk the path again.
-        let openFlags = (flags & Self.openFlagsKept) | O_CREAT | O_EXCL | O_NOFOLLOW
+        // Always exclusive: what is there already must go through lookup and the kernel's permission check.
+        let openFlags = (flags & SaveService.openFlagsKept) | O_CREAT | O_EXCL | O_NOFOLLOW
         let (entry, descriptor, node) = try locator.names.changing { () throws(Errno) -> (Entry, Descriptor, Node) in
             let number = try privileges.acting(as: caller, mode: mode) { () throws(Errno) in
-                do throws(Errno) {
-                    return try check(cl_openat(folder.number, name, openFlags, mode))
-                } catch .fileExists where flags & O_EXCL == 0 {
-                    throw Errno.staleNFSFileHandle
-                }
+                try check(cl_openat(folder.number, name, openFlags, mode))
             }
             let descriptor = Descriptor(owning: number)
             var status = cl_status()
@@ -117,9 +132,9 @@ extension MountedFileSystem {
         }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
         tunnel.made(node, in: parent, name, by: caller, descriptor, isWritten: flags & O_ACCMODE != O_RDONLY)
-        let (handle, openMode) = register(node, descriptor, flags: flags, caller, before: nil, isNew: true)
+        let (handle, openMode) = registerNew(node, descriptor, flags: flags, caller)
         var fresh = entry
-        if handle.isWritable { fresh.attributes.validity = Self.timeWhenMade }
+        if handle.mayBeMappedForWriting { fresh.attributes.validity = Self.timeWhenMade }
         return (fresh, handle, openMode)
     }
 
@@ -129,7 +144,7 @@ extension MountedFileSystem {
         let folder = try locator.folder(parent)
         let number = try privileges.acting(as: caller, mode: mode) { () throws(Errno) in
             try check(
-                cl_openat(folder.number, ".", (flags & (Self.openFlagsKept | O_EXCL)) | CL_O_TMPFILE, mode))
+                cl_openat(folder.number, ".", (flags & (SaveService.openFlagsKept | O_EXCL)) | CL_O_TMPFILE, mode))
         }
         let descriptor = Descriptor(owning: number)
         var status = cl_status()
@@ -139,44 +154,69 @@ extension MountedFileSystem {
         let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
         node.state.withLock { $0.pinned = pinned }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
-        let (handle, openMode) = register(node, descriptor, flags: flags, caller, before: nil, isNew: true)
+        let (handle, openMode) = registerNew(node, descriptor, flags: flags, caller)
         return (entry(for: node, status), handle, openMode)
     }
 
-    /// Makes the handle and chooses how the kernel reads and writes it: all opens of one inode in one way.
-    private func register(
-        _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?, isNew: Bool
-    ) -> (FileHandle, OpenMode) {
-        let keepsSetIDBits = flags & O_ACCMODE != O_RDONLY && (before?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0
-        let mode = keepsSetIDBits ? .direct : node.state.withLock { state in openMode(&state, descriptor, caller) }
-        var usesPassthrough = false
-        if case .passthrough = mode { usesPassthrough = true }
-        let handle = FileHandle(
-            node: node, descriptor: descriptor, flags: flags, caller: caller, before: before,
-            usesPassthrough: usesPassthrough, isNew: isNew)
-        node.state.withLock { state in
-            state.handles.append(handle)
-            if handle.isWritable { state.writers += 1 }
-        }
-        if handle.isWritable { writers.opened(handle) }
-        return (handle, mode)
+    /// CREATE of a document that is there, of which the kernel did not know. If that open begins a save, it does so here: the
+    /// next request of this open(2) cannot be answered ESTALE any more.
+    private func beginSave(of name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller) {
+        guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, let folder = try? locator.folder(parent) else { return }
+        var status = cl_status()
+        guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0, status.st.st_mode & S_IFMT == S_IFREG
+        else { return }
+        let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
+        defer { table.forget(node, count: 1) }
+        node.seen(in: parent, name: name, hasOtherNames: status.st.st_nlink > 1)
+        guard let opening = try? saves.open(node, flags: flags, caller, creates: true) else { return }
+        // Live: nothing is opened yet.
+        saves.abandoned(opening)
     }
 
-    private func openMode(_ state: inout Node.State, _ descriptor: Descriptor, _ caller: Caller) -> OpenMode {
-        guard privileges.passthrough, !state.passthroughRefused, let session = session.current, session.passthroughGranted
-        else { return .cached }
-        if state.backing == nil {
-            // Rank 2 held over one ioctl: opens of one inode must agree on its backing.
-            // The kernel writes with the identity that registers the file: the blocks kept for root are for root.
-            guard let id = try? privileges.using(as: caller, { () throws(Errno) in try session.openBacking(descriptor.number) })
-            else {
-                state.passthroughRefused = true
-                return .cached
+    private func registerNew(
+        _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller
+    ) -> (FileHandle, OpenMode) {
+        let isWritable = flags & O_ACCMODE != O_RDONLY
+        let decision = isWritable ? saves.decisionForNewFile() : FileHandle.Decision()
+        return register(
+            node, descriptor, flags: flags, caller, before: nil, isNew: true, decision, isAmongSaves: true)!
+    }
+
+    /// Makes the handle and chooses how the kernel reads and writes it. Nil if it would be a writer of which a save that has
+    /// begun meanwhile does not know; `isAmongSaves` says that it does.
+    private func register(
+        _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?, isNew: Bool,
+        _ decision: FileHandle.Decision, isAmongSaves: Bool = false, content: ReadContent? = nil
+    ) -> (FileHandle, OpenMode)? {
+        let isWritable = flags & O_ACCMODE != O_RDONLY
+        let keepsSetIDBits = isWritable && (before?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0
+        return node.state.withLock { state in
+            if isWritable, !isAmongSaves, node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false {
+                return nil
             }
-            state.backing = Node.Backing(id: id, opens: 0)
+            // Readers may have it passed through, which excludes all else: the bits go now then, not with the first write.
+            var now = cl_status()
+            if keepsSetIDBits, state.backing != nil, caller.uid != 0, cl_statx_fd(descriptor.number, &now) == 0 {
+                _ = fchmod(descriptor.number, now.st.st_mode & 0o1777)
+                attributesMayChange(of: node)
+            }
+            // What is written to a working copy, or to another file than the node's, the daemon must see.
+            let isDirect =
+                keepsSetIDBits && state.backing == nil || decision.isElsewhere || decision.version != nil && isPassthroughOn
+            let (mode, refreshed) =
+                isDirect ? (.direct, nil) : openMode(of: node, &state, descriptor, flags: flags, caller, before: before, content)
+            let handle = FileHandle(
+                node: node, descriptor: descriptor, flags: flags, caller: caller, before: before, mode: mode,
+                refreshed: refreshed, isNew: isNew, decision: decision)
+            if !handle.usesPassthrough { state.plainOpens += 1 }
+            state.handles.append(handle)
+            if handle.isWritable {
+                state.writers += 1
+                if handle.mayBeMappedForWriting { state.unheardWriters += 1 }
+                writers.opened(handle)
+            }
+            return (handle, mode)
         }
-        state.backing!.opens += 1
-        return .passthrough(state.backing!.id)
     }
 
     private func handOver(_ handle: FileHandle) -> HandleID {
@@ -190,35 +230,50 @@ extension MountedFileSystem {
         locks.released(handle: id)
         let handle = FileHandle.consume(id)
         let node = handle.node
+        // The watcher tells of its writes later.
+        let writesOwnFile = handle.isWritable && handle.redirectedTo == nil && !handle.decision.isElsewhere
+        let written = writesOwnFile ? Self.seen(of: handle) : nil
         let finished = node.state.withLock { state -> BackingID? in
             if let index = state.handles.firstIndex(where: { $0 === handle }) { state.handles.remove(at: index) }
-            if handle.isWritable { state.writers -= 1 }
-            guard handle.usesPassthrough else { return nil }
+            if handle.isWritable {
+                state.writers -= 1
+                if let written { state.written = written }
+                // What was written is not in the kernel's pages if it went past them, or if they were dropped and read again
+                // while a WRITE was on its way.
+                state.pages = nil
+            }
+            if handle.mayBeMappedForWriting { state.unheardWriters -= 1 }
+            guard handle.usesPassthrough else {
+                state.plainOpens -= 1
+                return nil
+            }
             state.backing!.opens -= 1
             guard state.backing!.opens == 0 else { return nil }
             defer { state.backing = nil }
             return state.backing!.id
         }
+        handle.endRedirection()
         if let finished { session.current?.closeBacking(finished) }
         if handle.isWritable {
             writers.closed(handle)
-            noteWriting(handle)
+            saves.released(handle)
+            noteWriting(handle, written ?? Self.seen(of: handle))
         }
     }
 
     /// At the end of serving: files still open for writing get no RELEASE.
-    func noteOpenWriters() { for handle in writers.current { noteWriting(handle) } }
+    func noteOpenWriters() { for handle in writers.current { noteWriting(handle, Self.seen(of: handle)) } }
 
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
     /// passthrough.
-    private func noteWriting(_ handle: FileHandle) {
-        var status = cl_status()
-        guard cl_statx_fd(handle.descriptor.number, &status) == 0, status.st.st_nlink > 0 else { return }
-        if let before = handle.before, before.st.st_size == status.st.st_size,
-            before.st.st_mtim.tv_sec == status.st.st_mtim.tv_sec, before.st.st_mtim.tv_nsec == status.st.st_mtim.tv_nsec
-        {
-            return
-        }
+    private func noteWriting(_ handle: FileHandle, _ now: Node.Seen?) {
+        guard let now, !now.isRemoved else { return }
+        if let before = handle.before.map({ Node.Seen($0.st) }), before.hasContent(of: now) { return }
         journal.written(handle.node, handle.caller)
+    }
+
+    private static func seen(of handle: FileHandle) -> Node.Seen? {
+        var status = cl_status()
+        return cl_statx_fd(handle.descriptor.number, &status) == 0 ? Node.Seen(status.st) : nil
     }
 }

@@ -21,11 +21,17 @@ extension MountedFileSystem {
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
         let folder = try locator.folder(parent)
         try locator.names.changing { () throws(Errno) in
-            let doomed = self.doomed(name, in: folder)
-            try expectingRemoval(of: name, in: parent) { () throws(Errno) in
-                _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
+            while true {
+                let doomed = self.doomed(name, in: folder)
+                let isSame = { () throws(Errno) in self.doomed(name, in: folder)?.node === doomed?.node }
+                let isDone: Void? = try namesStanding(of: doomed?.node, isSame: isSame) { () throws(Errno) in
+                    try expectingRemoval(of: name, in: parent) { () throws(Errno) in
+                        _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
+                    }
+                    doomed?.wentAway(in: parent, name: name, table)
+                }
+                if isDone != nil { return }
             }
-            doomed?.wentAway(in: parent, name: name, table)
         }
         journal.absent(in: parent, name: name)
     }
@@ -50,7 +56,7 @@ extension MountedFileSystem {
 
         /// The name is gone now.
         func wentAway(in parent: Node, name: BorrowedName, _ table: NodeTable) {
-            node.lost(in: parent, name: name, pinned: pinned)
+            node.lost(in: parent, name: name, pinned: pinned, isLast: isLastLink)
             if isLastLink { table.detach(node) }
         }
     }

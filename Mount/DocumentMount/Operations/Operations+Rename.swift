@@ -14,45 +14,21 @@ extension MountedFileSystem {
         }
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
         if newParent.isRoot, virtualFolders?.isReserved(newName) == true { throw .notPermitted }
+        if isHidden(newName) { throw .notPermitted }
         let (folder, newFolder) = (try locator.folder(parent), try locator.folder(newParent))
         let exchanges = flags & CL_RENAME_EXCHANGE != 0
+        try publishSaves(of: name, in: folder, before: caller)
+        if exchanges { try publishSaves(of: newName, in: newFolder, before: caller) }
 
         let move = try locator.names.changing { () throws(Errno) -> Move in
-            var source = cl_status()
-            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &source))
-            var target = cl_status()
-            let hasTarget = cl_statx(newFolder.number, newName, AT_SYMLINK_NOFOLLOW, &target) == 0
-            let sourceNode = table.known(FileIdentity(source))
-            let replaced = hasTarget && !exchanges ? doomed(newName, in: newFolder, target) : nil
-            let isSameFile = hasTarget && FileIdentity(source) == FileIdentity(target)
-            var takesOver = Tunnel.Takeover.none
-            if let sourceNode, !exchanges, !isSameFile, sourceNode.isRegular {
-                let replacesDocument = hasTarget && target.st.st_mode & S_IFMT == S_IFREG
-                takesOver = tunnel.beforeRename(
-                    of: sourceNode, at: Tunnel.Place(folder: folder, name: name, status: source),
-                    over: replacesDocument ? Tunnel.Place(folder: newFolder, name: newName, status: target) : nil,
-                    in: newParent, newName, by: caller)
+            while true {
+                let places = try RenamePlaces(folder, name, newFolder, newName)
+                let (sourceNode, targetNode) = (table.known(places.source), places.target.flatMap { table.known($0) })
+                let move = try namesStanding(of: sourceNode, targetNode, isSame: places.areSame) { () throws(Errno) in
+                    try moved(sourceNode, targetNode, places, (parent, name), (newParent, newName), flags: flags, caller)
+                }
+                if let move { return move }
             }
-            let rename = { () throws(Errno) in
-                _ = try check(cl_renameat2(folder.number, name, newFolder.number, newName, flags))
-            }
-            if flags & CL_RENAME_WHITEOUT != 0 {
-                // The whiteout left behind is made as the caller.
-                try privileges.acting(as: caller, mode: 0, rename)
-            } else if exchanges || isSameFile {
-                try rename()
-            } else {
-                try expectingRemoval(of: name, in: parent, rename)
-            }
-            if isSameFile { return Move(isFolder: false, takesOver: .none, isNothing: !exchanges) }
-            replaced?.wentAway(in: newParent, name: newName, table)
-            sourceNode?.moved(from: parent, name: name, to: newParent, newName: newName)
-            if exchanges {
-                table.known(FileIdentity(target))?.moved(from: newParent, name: newName, to: parent, newName: name)
-            } else if let sourceNode, sourceNode.isRegular {
-                tunnel.movedAside(sourceNode, from: parent, name, owner: source.st.st_uid, by: caller)
-            }
-            return Move(isFolder: source.st.st_mode & S_IFMT == S_IFDIR, takesOver: takesOver, isNothing: false)
         }
         guard !move.isNothing else { return }
         if exchanges {
@@ -64,10 +40,100 @@ extension MountedFileSystem {
         }
     }
 
+    /// Renames with the names of both documents standing. Within `names.changing`.
+    private func moved(
+        _ node: Node?, _ targetNode: Node?, _ places: RenamePlaces, _ old: (parent: Node, name: BorrowedName),
+        _ new: (parent: Node, name: BorrowedName), flags: UInt32, _ caller: Caller
+    ) throws(Errno) -> Move {
+        let (source, target) = (places.sourceStatus, places.targetStatus)
+        let exchanges = flags & CL_RENAME_EXCHANGE != 0
+        let replaced = exchanges ? nil : target.flatMap { doomed(new.name, in: places.newFolder, $0) }
+        let isSameFile = places.source == places.target
+        var takesOver = Tunnel.Takeover.none
+        if let node, !exchanges, !isSameFile, node.isRegular {
+            let document = target.flatMap { $0.st.st_mode & S_IFMT == S_IFREG ? $0 : nil }
+            takesOver = tunnel.beforeRename(
+                of: node, at: Tunnel.Place(folder: places.folder, name: old.name, status: source),
+                over: document.map { Tunnel.Place(folder: places.newFolder, name: new.name, status: $0) },
+                in: new.parent, new.name, by: caller)
+        }
+        let rename = { () throws(Errno) in
+            _ = try check(cl_renameat2(places.folder.number, old.name, places.newFolder.number, new.name, flags))
+        }
+        if flags & CL_RENAME_WHITEOUT != 0 {
+            // The whiteout left behind is made as the caller.
+            try privileges.acting(as: caller, mode: 0, rename)
+        } else if exchanges || isSameFile {
+            try rename()
+        } else {
+            try expectingRemoval(of: old.name, in: old.parent, rename)
+        }
+        if isSameFile { return Move(isFolder: false, takesOver: .none, isNothing: !exchanges) }
+        replaced?.wentAway(in: new.parent, name: new.name, table)
+        node?.moved(from: old.parent, name: old.name, to: new.parent, newName: new.name)
+        node?.versions.load()?.note(EntryName(copying: new.name))
+        if exchanges {
+            targetNode?.moved(from: new.parent, name: new.name, to: old.parent, newName: old.name)
+        } else if let node, node.isRegular {
+            tunnel.movedAside(node, from: old.parent, old.name, owner: source.st.st_uid, by: caller)
+        }
+        return Move(isFolder: source.st.st_mode & S_IFMT == S_IFDIR, takesOver: takesOver, isNothing: false)
+    }
+
+    /// Has what the caller is saving under a name come first (rule 7). Before the names lock: publishing takes it.
+    func publishSaves(of name: BorrowedName, in folder: Descriptor, before caller: Caller) throws(Errno) {
+        guard saves.hasActiveDocuments else { return }
+        var status = cl_status()
+        guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0, let node = table.known(FileIdentity(status))
+        else { return }
+        try saves.renaming(node, by: caller)
+    }
+
+    /// Runs what changes the names of documents while no version of these is being put under them. Nil if that has happened
+    /// since they were looked up, which `isSame` is asked: they are to be looked up again. Rank 1d, within the names lock.
+    func namesStanding<Result>(
+        of first: Node?, _ second: Node? = nil, isSame: () throws(Errno) -> Bool, _ body: () throws(Errno) -> Result
+    ) throws(Errno) -> Result? {
+        guard saves.hasActiveDocuments else { return try body() }
+        let versions = [first?.versions.load(), second?.versions.load()].compactMap { $0 }.sorted { $0.lockKey < $1.lockKey }
+        guard let one = versions.first, let other = versions.last else { return try body() }
+        func checked() throws(Errno) -> Result? { try isSame() ? try body() : nil }
+        if one === other { return try one.naming.withLock(checked) }
+        return try one.naming.withLock { () throws(Errno) in try other.naming.withLock(checked) }
+    }
+
     private struct Move {
         let isFolder: Bool
         let takesOver: Tunnel.Takeover
         /// Two names of one file: rename(2) does nothing.
         let isNothing: Bool
+    }
+}
+
+/// What a rename found under its two names.
+private struct RenamePlaces {
+    let folder: Descriptor
+    let newFolder: Descriptor
+    let sourceStatus: cl_status
+    /// Nil if nothing stands there.
+    let targetStatus: cl_status?
+    private let name: BorrowedName
+    private let newName: BorrowedName
+
+    init(_ folder: Descriptor, _ name: BorrowedName, _ newFolder: Descriptor, _ newName: BorrowedName) throws(Errno) {
+        (self.folder, self.name, self.newFolder, self.newName) = (folder, name, newFolder, newName)
+        var status = cl_status()
+        _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
+        sourceStatus = status
+        targetStatus = cl_statx(newFolder.number, newName, AT_SYMLINK_NOFOLLOW, &status) == 0 ? status : nil
+    }
+
+    var source: FileIdentity { FileIdentity(sourceStatus) }
+    var target: FileIdentity? { targetStatus.map { FileIdentity($0) } }
+
+    /// Whether the same files stand there still.
+    func areSame() throws(Errno) -> Bool {
+        let now = try RenamePlaces(folder, name, newFolder, newName)
+        return now.source == source && now.target == target
     }
 }

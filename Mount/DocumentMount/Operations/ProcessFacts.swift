@@ -30,25 +30,6 @@ enum ProcessFacts {
         return status
     }
 
-    struct Stat {
-        let name: String
-        let parent: pid_t
-        let nice: Int
-        /// When it was started, in clock ticks since boot.
-        let start: UInt64
-    }
-
-    /// /proc/PID/stat (proc(5): fields 2, 4, 19 and 22); nil if the process is gone.
-    static func stat(of process: pid_t) -> Stat? {
-        guard let text = read("/proc/\(process)/stat"), let open = text.firstIndex(of: "("),
-            let close = text.lastIndex(of: ")")
-        else { return nil }
-        let fields = text[text.index(after: close)...].split(separator: " ")
-        guard fields.count > 19, let parent = pid_t(fields[1]), let nice = Int(fields[16]), let start = UInt64(fields[19])
-        else { return nil }
-        return Stat(name: String(text[text.index(after: open)..<close]), parent: parent, nice: nice, start: start)
-    }
-
     /// The process's name as ps shows it; nil if it is gone.
     static func name(of process: pid_t) -> String? {
         read("/proc/\(process)/comm").map { String($0.dropLast($0.hasSuffix("\n") ? 1 : 0)) }

@@ -16,6 +16,9 @@ final class Tunnel: Sendable {
     struct Maker: Sendable {
         let uid: uid_t
         let time: Int64
+
+        /// Whether a save that the file could be a part of may still be under way.
+        var isRecent: Bool { Clock.now - time <= Tunnel.span }
     }
 
     enum Takeover: Sendable {
@@ -39,7 +42,7 @@ final class Tunnel: Sendable {
     /// The last few documents moved away from their names. Rank 5.
     private let asides = Mutex<[Aside]>([])
     private static let kept = 32
-    private static let span: Int64 = 15_000_000_000
+    fileprivate static let span: Int64 = 15_000_000_000
 
     init(journal: ChangeJournal) { self.journal = journal }
 

@@ -1,3 +1,6 @@
+public import StorePrimitives
+public import SystemPackage
+
 /// Everything the daemon of one mount is told at its start. Validated by whoever makes it.
 public struct MountConfiguration: Sendable {
     /// The store's canonical path, in bytes, without a slash at its end.
@@ -13,10 +16,15 @@ public struct MountConfiguration: Sendable {
     public var runtimeFolder: String
     /// Where the service listens, inside `runtimeFolder`.
     public var socketPath: String
+    public var startRepeating: StartRepeating
+
+    /// Starts a process that calls `cl_serve_repeats` with the descriptor, its end of a channel: by posix_spawn(3) or after an
+    /// exec. A fork(2) takes pages from under answers that are on their way: Mount/README, "Never fork". Returns its pid.
+    public typealias StartRepeating = @Sendable (Descriptor) throws(Errno) -> Int32
 
     public init(
         store: [UInt8], mountPoint: [UInt8], options: MountOptions, isSystem: Bool, stateFolder: String,
-        runtimeFolder: String, socketPath: String
+        runtimeFolder: String, socketPath: String, startRepeating: @escaping StartRepeating
     ) {
         self.store = store
         self.mountPoint = mountPoint
@@ -25,6 +33,7 @@ public struct MountConfiguration: Sendable {
         self.stateFolder = stateFolder
         self.runtimeFolder = runtimeFolder
         self.socketPath = socketPath
+        self.startRepeating = startRepeating
     }
 
     public var isInPlace: Bool { store == mountPoint }

@@ -1,3 +1,6 @@
+public import Coordination
+public import DocumentStore
+
 /// What the `-o` lists of a mount say.
 public struct MountOptions: Hashable, Sendable {
     public enum Passthrough: String, CaseIterable, Sendable {
@@ -30,6 +33,14 @@ public struct MountOptions: Hashable, Sendable {
     public var virtualFolders = VirtualFolders.listed
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false
+    /// After what time a save is a stream: written in place from then on.
+    public var streamTimes = StreamTimes()
+    /// What is never saved by transactions.
+    public var livePatterns = LivePatterns.standard
+    /// Whether a save is safe from a power cut when its close returns: the rename is made durable, not the content alone.
+    public var syncsSaves = false
+    /// What is kept for `quire recover`.
+    public var keptLimits = KeptVersions.Limits()
     /// Options for the kernel, as libfuse takes them (`nosuid`, `noexec`, `sync` …), each once, `ro` among them.
     public var kernelOptions: [String] = []
 
@@ -47,6 +58,7 @@ public struct MountOptions: Hashable, Sendable {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         let value = parts.count > 1 ? String(parts[1]) : nil
+        if try applySaveOption(name, value) { return }
         switch name {
         case "passthrough": passthrough = try Self.choice(name, value)
         case "uring": rings = try Self.choice(name, value)
@@ -99,7 +111,9 @@ public struct MountOptions: Hashable, Sendable {
 
     /// The known option that differs least from `name`, if by two fifths of its letters at most.
     private static func nearest(to name: String) -> String? {
-        let known = ["allow_other", "nonempty", "passthrough", "uring", "virtual", "ro", "rw"] + opposites.keys + withoutEffect
+        let known =
+            ["allow_other", "nonempty", "passthrough", "uring", "virtual", "ro", "rw"]
+            + saveOptionNames + opposites.keys + withoutEffect
         let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
         guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2
         else { return nil }
@@ -127,6 +141,8 @@ public struct MountOptions: Hashable, Sendable {
 public enum MountOptionError: Error, Hashable, Sendable {
     case unknown(String, nearest: String?)
     case badValue(option: String, value: String?, allowed: [String])
+    /// A value that is one of too many to name.
+    case unusable(option: String, value: String?, expected: String)
 }
 
 extension MountOptionError: CustomStringConvertible {
@@ -138,6 +154,8 @@ extension MountOptionError: CustomStringConvertible {
             "mount option '\(option)' cannot be '\(value)': use \(allowed.joined(separator: ", or "))"
         case .badValue(let option, nil, let allowed):
             "mount option '\(option)' needs a value: \(allowed.map { "\(option)=\($0)" }.joined(separator: " or "))"
+        case .unusable(let option, let value?, let expected): "mount option '\(option)' cannot be '\(value)': it takes \(expected)"
+        case .unusable(let option, nil, let expected): "mount option '\(option)' needs a value: it takes \(expected)"
         }
     }
 }

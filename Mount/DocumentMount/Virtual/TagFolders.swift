@@ -143,7 +143,8 @@ final class TagFolders: Sendable {
     func freshLink(_ name: EntryName, in folder: [UInt8], of caller: Credentials) -> StorePath? {
         let now = Clock.now
         return freshLinks.withLock { links in
-            links.last { $0.uid == caller.uid && $0.folder == folder && $0.name == name && now - $0.made < Self.freshness }?.document
+            let link = links.last { $0.uid == caller.uid && $0.folder == folder && $0.name == name }
+            return link.flatMap { now - $0.made < Self.freshness ? $0.document : nil }
         }
     }
 

@@ -8,10 +8,10 @@ internal import SystemPackage
 /// runs, so that no other processor has to be woken for it: measured 11 us a request where read(2) and write(2) of the device take
 /// 20 to 60. FORGET and INTERRUPT still come by the device.
 ///
-/// No answer may wait for another process here, so locks are left to the kernel. Tried with Linux 6.18: a request that finds no free
-/// place is queued, and a place that is registered then does not fetch it; only the next answer on that queue does. When all places
-/// of a queue waited for locks, so did everything behind them. And a signal that comes before the request has reached the daemon
-/// is lost.
+/// No answer may wait for another process here, so locks are left to the kernel. Tried with Linux 6.18: a request that finds no
+/// free place is queued, and a place that is registered then does not fetch it; only the next answer on that queue does. When
+/// all places of a queue waited for locks, so did everything behind them. And a signal that comes before the request has reached
+/// the daemon is lost.
 final class KernelRings: Sendable {
     /// Processors that run, and those that may be added: the kernel has a queue for each.
     private let online: [Int]
@@ -19,8 +19,8 @@ final class KernelRings: Sendable {
     private let threadsPerQueue: Int
     private let capacity: Int
 
-    /// Nil where the kernel has no such rings or may not be asked for them. As root it turns them on, for servers that ask as this one
-    /// does: `enable_uring` of the fuse module is off by default.
+    /// Nil where the kernel has no such rings or may not be asked for them. As root it turns them on, for servers that ask as
+    /// this one does: `enable_uring` of the fuse module is off by default.
     ///
     /// - Parameter capacity: the largest read or write, in bytes.
     init?(threads: Int, capacity: Int) {

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include "processes.h"
+#include "repeats.h"
 #include "ring.h"
 #include "versions.h"
 #include "watch.h"
@@ -21,6 +23,8 @@ struct cl_status {
 int cl_statx(int dirfd, const char *path, int flags, struct cl_status *out);
 int cl_statx_fd(int fd, struct cl_status *out);
 
+// Makes a lock in which who wants it exclusively goes before those who come later.
+void cl_init_shared_lock(pthread_rwlock_t *lock);
 // Takes a lock exclusively, or gives up with -ETIMEDOUT.
 int cl_write_lock_within(pthread_rwlock_t *lock, int seconds);
 
@@ -91,6 +95,11 @@ extern const int CL_O_PATH, CL_O_TMPFILE, CL_O_NOATIME, CL_O_LARGEFILE;
 extern const int CL_AT_EMPTY_PATH, CL_SO_PEERGROUPS;
 extern const unsigned CL_RENAME_NOREPLACE, CL_RENAME_EXCHANGE, CL_RENAME_WHITEOUT;
 enum { CL_CAP_DAC_OVERRIDE = 1, CL_CAP_DAC_READ_SEARCH = 2, CL_CAP_FSETID = 4, CL_CAP_SYS_ADMIN = 21, CL_CAP_SYS_RESOURCE = 24 };
+// How many processors the process may run on: taskset and containers leave it some of the machine's.
+int cl_usable_processors(void);
+// This thread could not send an answer; whether that was noted since it was last asked.
+void cl_note_lost_answer(void);
+int cl_take_lost_answer(void);
 ssize_t cl_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t length, unsigned flags);
 // Makes this thread act as (uid, gid) with `umask` in the file system calls that follow; remembers what is in force and makes
 // no system call when nothing changes. uid and gid are left alone when `change_ids` is 0.

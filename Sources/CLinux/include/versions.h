@@ -33,6 +33,8 @@ extern const uint32_t CL_FLAGS_GIVEN, CL_FLAGS_FORBIDDING;
 // Writes the file's data out and waits until it and the blocks it lies in are on their way in the journal's order
 // (sync_file_range(2)); starts no commit and does not flush the disk's cache.
 int cl_write_out(int fd);
+// Only begins with that.
+void cl_begin_write_out(int fd);
 // Gives the open file a name. Works without privilege and for a file that never had one.
 int cl_link_open_file(int fd, int folder, const char *name);
 

@@ -19,6 +19,9 @@ extension DocumentSaves {
         }
     }
 
+    /// The version that a handle writes; nil if it is not known.
+    public func version(of handle: SaveHandle) -> VersionID? { writers[handle]?.version }
+
     /// A write that the disk refused: ENOSPC, EDQUOT, EFBIG or EIO (rules 7 and 10).
     ///
     /// `.publish`: do it, then write again; otherwise answer the errno, and the save is discarded when it ends.

@@ -7,6 +7,16 @@ extension DocumentSaves {
         return !newest.members.contains(process)
     }
 
+    /// From when on processes matter whose ancestors are asked for: the beginning of the oldest save. Nil if the process's
+    /// ancestors make no difference.
+    public func momentOfAncestors(of process: SaveProcess) -> SaveMoment? {
+        guard needsAncestors(of: process), let oldest = saves.first, process.isYounger(than: oldest.moment) else { return nil }
+        return oldest.moment
+    }
+
+    /// The version that a thread was sent on to, if it is on its way.
+    public func arrivalTarget(of thread: ThreadID) -> VersionID? { arrivals[thread]?.target }
+
     /// LOOKUP of the document's name: the version the caller is to see (rule 4). To be answered without timeouts as
     /// long as `hasSaves`.
     public func lookup(_ caller: SaveCaller) -> VersionID {
@@ -134,9 +144,16 @@ extension DocumentSaves {
         var writer = Writer(version: version, process: request.caller.process, reason: reason)
         if let index {
             writer.isJoined = kind != .transactional || !saves[index].isLineage(request.caller)
-            writer.comesFromSave = true
             if !writer.isJoined, saves[index].fault == .neverOpened { saves[index].fault = nil }
         }
+        // What is on another version's node is not among that version's handles when the machine is made anew.
+        writer.comesFromSave = index != nil || request.version != version
         writers[request.handle] = writer
+    }
+
+    /// A handle that was opened on the published version before this was made, and was not known to the mount yet then.
+    public mutating func adopt(_ writer: LiveWriter) {
+        writers[writer.handle] = Writer(
+            version: published, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed)
     }
 }

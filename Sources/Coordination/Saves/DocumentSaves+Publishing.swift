@@ -28,6 +28,9 @@ extension DocumentSaves {
         return .discard(reason)
     }
 
+    /// In nanoseconds: a disk that is full, or has failed, seldom mends sooner.
+    private static let retryPause: UInt64 = 5_000_000_000
+
     /// What comes later than the last write by more than this, in nanoseconds, make may have run in between (rule 9).
     private static let noticeableDelay: UInt64 = 50_000_000
 
@@ -62,6 +65,23 @@ extension DocumentSaves {
         return handles.compactMap { handle in writers[handle].map { LiveWriter(handle, $0) } }
     }
 
+    /// On the way to `.replace` it was found that the document's inode has to stay (rule 12): the plan is `.inPlace` now.
+    public mutating func staysInPlace(_ working: VersionID) {
+        guard let index = index(of: working), case .publishing(_, let cause) = saves[index].phase else {
+            preconditionFailure("only a plan can change")
+        }
+        saves[index].phase = .publishing(.inPlace, cause)
+    }
+
+    /// On the way it was found that the document's name stands for nothing, or for another file: the save is over (rule 13).
+    public mutating func vanished(_ working: VersionID) -> SaveStep {
+        guard let index = index(of: working), case .publishing = saves[index].phase else {
+            preconditionFailure("only what is being published can find the name gone")
+        }
+        saves[index].fault = .removed
+        return discard(index)
+    }
+
     /// It was not published. The save goes on if somebody holds it; otherwise it is discarded. The errno is the answer
     /// to whatever made it be published.
     public mutating func failed(_ working: VersionID, errno: Int32, now: UInt64) -> SaveStep {
@@ -69,7 +89,7 @@ extension DocumentSaves {
             preconditionFailure("failed is told once, after plan said to publish")
         }
         saves[index].phase = .open
-        if cause == .stream { saves[index].lastActivity = now }
+        if cause == .stream { saves[index].notBefore = now + Self.retryPause }
         guard cause == .closed, !isHeld(working) else { return .none }
         saves[index].fault = .publishFailed(errno)
         return discard(index)

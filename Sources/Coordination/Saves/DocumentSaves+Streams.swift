@@ -51,14 +51,14 @@ extension DocumentSaves {
         return !save.isDoomed
     }
 
-    private func deadline(_ save: Save) -> UInt64 { Self.later(save.lastActivity, times.pause) }
+    private func deadline(_ save: Save) -> UInt64 { max(save.notBefore, Self.later(save.lastActivity, times.pause)) }
 
     /// For a save that is not known to be redirected: when to look next.
     private func redirectedDeadline(_ save: Save) -> UInt64 {
         let limit = min(
             Self.later(save.lastActivity, times.redirectedPause), Self.later(save.began, times.redirectedOpen))
-        guard !save.isRedirected, let checked = save.checked else { return limit }
-        return max(limit, Self.later(checked, times.redirectedPause ?? times.redirectedOpen))
+        guard !save.isRedirected, let checked = save.checked else { return max(limit, save.notBefore) }
+        return max(limit, save.notBefore, Self.later(checked, times.redirectedPause ?? times.redirectedOpen))
     }
 
     private static func later(_ time: UInt64, _ wait: Duration?) -> UInt64 {

@@ -74,6 +74,12 @@ public struct DocumentSaves: Sendable {
         saves.isEmpty && arrivals.isEmpty && !writers.values.contains { $0.comesFromSave }
     }
 
+    /// Whether another version is taking the name at this moment.
+    public var isReplacing: Bool { saves.contains(where: \.isReplacing) }
+
+    /// Whether a version is the working copy of a save that is not being put in place.
+    public func isOpenSave(_ version: VersionID) -> Bool { saves.contains { $0.working == version && !$0.isReplacing } }
+
     /// What takes an OPEN for writing now: the published version, or the one that is taking its place at this moment.
     var current: VersionID { saves.first { $0.isReplacing }?.working ?? published }
 }
@@ -106,6 +112,8 @@ struct Save: Sendable {
     var hasTimeSet = false
     /// When it was last found not to be redirected.
     var checked: UInt64?
+    /// It could not be brought up to date as a stream: not tried again before this.
+    var notBefore: UInt64 = 0
 
     var isReplacing: Bool { if case .publishing(.replace, _) = phase { true } else { false } }
 

@@ -15,7 +15,6 @@ public enum LiveReason: String, CaseIterable, Hashable, Sendable {
     case writtenByAnother
     case writtenBySaver
     // What stands in the way of a working copy.
-    case endNotVisible
     case attributesNotTransferable
     case noRoom
     case notRevalidated
@@ -41,7 +40,6 @@ public enum LiveReason: String, CaseIterable, Hashable, Sendable {
         case .removed: "It was removed: it has no name under which there could be a new version."
         case .writtenByAnother: "Another program has it open for writing."
         case .writtenBySaver: "The program has it open for writing already."
-        case .endNotVisible: "This mount may not see how the program ends, so it could not tell a save from a crash."
         case .attributesNotTransferable: "Its owner, mode or attributes cannot be given to another file."
         case .noRoom: "There is no room for a second version."
         case .notRevalidated: "It was opened through /proc or a file handle, not by its path."

@@ -25,8 +25,6 @@ public struct DocumentFacts: Hashable, Sendable {
     public var links = 1
     /// Its name is one of the mount's live patterns.
     public var matchesLivePattern = false
-    /// The daemon will see how the caller ends.
-    public var endIsVisible = true
     /// Owner, mode, ACL, attributes, flags and project can be given to a new inode. May be found out by trying: if not,
     /// the open is asked about once more with this set.
     public var attributesAreTransferable = true
@@ -75,7 +73,6 @@ public struct OpenRequest: Hashable, Sendable {
         if document.isEmpty { return .empty }
         if document.links > 1 { return .hardLinked }
         if document.links == 0 { return .removed }
-        if !document.endIsVisible { return .endNotVisible }
         if !document.attributesAreTransferable { return .attributesNotTransferable }
         if !document.hasRoom { return .noRoom }
         return nil

@@ -138,6 +138,11 @@ public struct HoldersQuestion: Hashable, Sendable {
     public let handles: Set<SaveHandle>
     /// Who is known to have had a descriptor. Others may have inherited one from them.
     public let processes: Set<SaveProcess>
+
+    public init(handles: Set<SaveHandle>, processes: Set<SaveProcess>) {
+        self.handles = handles
+        self.processes = processes
+    }
 }
 
 /// What a FLUSH on a working copy has to find out.
@@ -162,6 +167,8 @@ public struct FlushFacts: Hashable, Sendable {
     /// The question's handles, if none of its processes, nor any that inherited from them, has the working copy open
     /// for writing or mapped; none where there is a doubt.
     public var closed: Set<SaveHandle> = []
+    /// It could not be found out whether somebody has it open.
+    public var isInDoubt = false
     /// Processes found to have inherited a descriptor.
     public var inheritors: Set<SaveProcess> = []
 

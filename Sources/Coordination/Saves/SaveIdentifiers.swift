@@ -29,7 +29,7 @@ public struct SaveProcess: Hashable, Sendable {
     }
 
     /// Whether it was started after `moment`. Numbers settle what one clock tick leaves open: they rise.
-    func isYounger(than moment: SaveMoment) -> Bool {
+    public func isYounger(than moment: SaveMoment) -> Bool {
         start > moment.ticks || start == moment.ticks && id > moment.lastProcess
     }
 }

@@ -51,10 +51,31 @@ enum MountInterface {
 
         type Gather (state: string, documents: int, folders: int)
 
-        type OpenWriter (path: string, pid: int, process: string)
+        # A save under way. state: arriving, open or publishing; age and idle in
+        # seconds, since it began and since the last write; bytes: written so far.
+        type OpenSave (
+          path: string,
+          pid: int,
+          process: string,
+          state: string,
+          age: float,
+          idle: float,
+          bytes: int
+        )
+
+        # A document that is written in place, and why it is no transaction.
+        type OpenWriter (
+          path: string,
+          pid: int,
+          process: string,
+          reason: string,
+          explanation: string
+        )
 
         # mode: inPlace (the mount covers the store) or beside. system: serves other
-        # users too. passthroughReason: why the kernel cannot read and write the
+        # users too. counters: transactional and live.REASON count opens for writing,
+        # knownFiles the files that the kernel knows, listingsMade the lists made of
+        # virtual folders. passthroughReason: why the kernel cannot read and write the
         # documents by itself. uring: whether the kernel's requests come by io_uring.
         type Status (
           pid: int,
@@ -68,6 +89,7 @@ enum MountInterface {
           passthroughReason: ?string,
           uring: bool,
           gather: Gather,
+          openSaves: []OpenSave,
           openWriters: []OpenWriter,
           counters: [string]int
         )

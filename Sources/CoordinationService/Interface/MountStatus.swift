@@ -20,16 +20,45 @@ public struct MountStatus: Codable, Hashable, Sendable {
         }
     }
 
-    /// A document that some process has open for writing.
+    /// A document that some process writes in place, as on a plain folder.
     public struct OpenWriter: Codable, Hashable, Sendable {
         public var path: DocumentPath
         public var pid: Int32
         public var process: String
+        /// Why it is no transaction: a word such as `appending` or `newFile`, and a sentence.
+        public var reason: String
+        public var explanation: String
 
-        public init(path: DocumentPath, pid: Int32, process: String) {
+        public init(path: DocumentPath, pid: Int32, process: String, reason: String, explanation: String) {
             self.path = path
             self.pid = pid
             self.process = process
+            self.reason = reason
+            self.explanation = explanation
+        }
+    }
+
+    /// A save under way.
+    public struct OpenSave: Codable, Hashable, Sendable {
+        public var path: DocumentPath
+        public var pid: Int32
+        public var process: String
+        /// `arriving`, `open` or `publishing`.
+        public var state: String
+        /// Seconds since it began, and since the last write.
+        public var age: Double
+        public var idle: Double
+        /// How much was written.
+        public var bytes: Int64
+
+        public init(path: DocumentPath, pid: Int32, process: String, state: String, age: Double, idle: Double, bytes: Int64) {
+            self.path = path
+            self.pid = pid
+            self.process = process
+            self.state = state
+            self.age = age
+            self.idle = idle
+            self.bytes = bytes
         }
     }
 
@@ -48,13 +77,16 @@ public struct MountStatus: Codable, Hashable, Sendable {
     /// Whether the kernel's requests come by io_uring.
     public var uring: Bool
     public var gather: Gather
+    public var openSaves: [OpenSave]
     public var openWriters: [OpenWriter]
+    /// `transactional` and `live.REASON` count opens for writing; `knownFiles` are the files and folders the kernel knows,
+    /// `listingsMade` the lists of virtual folders made.
     public var counters: [String: Int]
 
     public init(
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
         mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
-        openWriters: [OpenWriter], counters: [String: Int]
+        openSaves: [OpenSave], openWriters: [OpenWriter], counters: [String: Int]
     ) {
         self.pid = pid
         self.version = version
@@ -67,6 +99,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.passthroughReason = passthroughReason
         self.uring = uring
         self.gather = gather
+        self.openSaves = openSaves
         self.openWriters = openWriters
         self.counters = counters
     }

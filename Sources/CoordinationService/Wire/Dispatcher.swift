@@ -13,7 +13,7 @@ struct Dispatcher: Sendable {
     private let methods: MethodTable
 
     init(service: any MountService, version: String) {
-        let own = [MountInterface.interface(service)]
+        let own = [MountInterface.interface(service), RecoverInterface.interface(service)]
         methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }
 

@@ -19,7 +19,8 @@ public struct FileFacts: Hashable, Sendable {
     public let tagsValue: [UInt8]?
 
     public init(
-        path: StorePath, identity: FileIdentity, handle: [UInt8], linkCount: UInt64, size: Int64, modified: Int64, tagsValue: [UInt8]?
+        path: StorePath, identity: FileIdentity, handle: [UInt8], linkCount: UInt64, size: Int64, modified: Int64,
+        tagsValue: [UInt8]?
     ) {
         self.path = path
         self.identity = identity

@@ -54,8 +54,8 @@ public final class StoreGather: Sendable {
     /// Has `run` end after the folder it is at, or the next batch. From any thread.
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Gathers, in the calling thread, until done, stopped, or until `deliver` answers false. Returns whether all was gathered. Throws
-    /// only if the folder to start at cannot be opened. To be run once.
+    /// Gathers, in the calling thread, until done, stopped, or until `deliver` answers false. Returns whether all was gathered.
+    /// Throws only if the folder to start at cannot be opened. To be run once.
     ///
     /// The calling thread's processor and I/O priority are lowered and stay so: it should be a thread of the gather's own.
     public func run(lowPriority: Bool = true, _ deliver: ([FileFacts]) -> Bool) throws(Errno) -> Bool {

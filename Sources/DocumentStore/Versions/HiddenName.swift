@@ -81,20 +81,15 @@ struct ProcessIdentity: Hashable, Sendable {
     /// In clock ticks since the machine started (proc(5), field 22); 0 if it could not be read.
     let start: UInt64
 
-    static var current: ProcessIdentity { ProcessIdentity(pid: getpid(), start: startTime(of: getpid()) ?? 0) }
+    static var current: ProcessIdentity {
+        ProcessIdentity(pid: getpid(), start: ProcessStat(of: getpid())?.start ?? 0)
+    }
 
+    /// A process that has ended and was not waited for yet does not run any more.
     var isRunning: Bool {
         guard kill(pid, 0) == 0 || errno == EPERM else { return false }
         // Who may not read of others' processes must take the pid's word.
-        guard let now = Self.startTime(of: pid) else { return true }
-        return now == start
-    }
-
-    private static func startTime(of pid: pid_t) -> UInt64? {
-        guard let text = try? WholeFile.read("/proc/\(pid)/stat"), let end = text.lastIndex(of: UInt8(ascii: ")"))
-        else { return nil }
-        // After the name in parentheses comes field 3.
-        let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
-        return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil
+        guard let now = ProcessStat(of: pid) else { return true }
+        return now.start == start && !now.hasEnded
     }
 }

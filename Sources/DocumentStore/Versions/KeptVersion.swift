@@ -32,6 +32,8 @@ public struct KeptVersion: Hashable, Sendable {
         case unfinished
         /// The daemon ended while publishing in place, and the document was edited before the next mount.
         case edited
+        /// A kept version was restored over it.
+        case restored
     }
 
     public let id: UInt64
@@ -94,8 +96,12 @@ extension KeptVersion.Reason: CustomStringConvertible {
         case .unpublished: "the daemon ended before it was published"
         case .unfinished: "the daemon ended while it was being written"
         case .edited: "the daemon ended while publishing it, and the document was edited since"
+        case .restored: "another version was restored over it"
         }
     }
+
+    /// One word for each, for programs.
+    public var word: String { encoded.0 }
 
     fileprivate var encoded: (String, Int32) {
         switch self {
@@ -108,6 +114,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
         case .unpublished: ("unpublished", 0)
         case .unfinished: ("unfinished", 0)
         case .edited: ("edited", 0)
+        case .restored: ("restored", 0)
         }
     }
 
@@ -122,6 +129,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
         case "unpublished": self = .unpublished
         case "unfinished": self = .unfinished
         case "edited": self = .edited
+        case "restored": self = .restored
         default: return nil
         }
     }

@@ -9,10 +9,11 @@ public import SystemPackage
 ///
 /// Contents are readable for the document's owner only, who alone is told of them (and root).
 public final class KeptVersions: Sendable {
-    public struct Limits: Sendable {
-        /// Seven days: a weekend and a few days to notice.
+    public struct Limits: Hashable, Sendable {
+        /// Seven days: a weekend and a few days to notice. With 0 nothing is kept.
         public var seconds: Int64 = 7 * 24 * 3_600
-        /// 1 GiB on disk for all of them. A version larger than that is not kept; that it was there is.
+        /// 1 GiB on disk for all of them, each counted as 8 KiB at least, 4 if only the fact is kept. A version larger than that
+        /// is not kept; that it was there is.
         public var bytes: Int64 = 1 << 30
 
         public init() {}
@@ -22,8 +23,30 @@ public final class KeptVersions: Sendable {
         /// Oldest first.
         var versions: [KeptVersion] = []
         var nextID: UInt64 = 1
-        var allocated: Int64 { versions.reduce(0) { $0 + $1.allocated } }
+        /// Of all of them, as counted.
+        var bytes: Int64 = 0
+
+        mutating func append(_ version: KeptVersion) {
+            versions.append(version)
+            bytes += KeptVersions.bytes(counted: version)
+        }
+
+        mutating func remove(at index: Int) -> KeptVersion {
+            bytes -= KeptVersions.bytes(counted: versions[index])
+            return versions.remove(at: index)
+        }
+
+        /// Whoever has the most kept: the oldest of theirs.
+        func indexToGo() -> Int? {
+            var owners: [uid_t: Int64] = [:]
+            for version in versions { owners[version.owner, default: 0] += KeptVersions.bytes(counted: version) }
+            guard let owner = owners.max(by: { $0.value < $1.value })?.key else { return nil }
+            return versions.firstIndex { $0.owner == owner }
+        }
     }
+
+    /// Two files with names are the least that one takes.
+    private static func bytes(counted version: KeptVersion) -> Int64 { version.hasContent ? max(version.allocated, 8_192) : 4_096 }
 
     private let folder: Descriptor
     private let limits: Limits
@@ -38,7 +61,7 @@ public final class KeptVersions: Sendable {
         folder = try Descriptor(opening: "kept", in: stateFolder, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         let versions = try Self.found(in: folder)
         state.withLock { state in
-            state.versions = versions
+            for version in versions { state.append(version) }
             state.nextID = (versions.map(\.id).max() ?? 0) + 1
         }
         prune()
@@ -48,7 +71,8 @@ public final class KeptVersions: Sendable {
     ///
     /// A working copy that has no name yet is moved at no cost if it is on the state folder's file system (`moving`: its mode
     /// becomes 0600 for whoever still has it open); everything else is copied, with shared blocks where the file system can.
-    /// Throws ENOSPC and the like: then nothing is kept. What is over the limits goes, oldest first.
+    /// Throws ENOSPC and the like: then nothing is kept. What is over the limits goes: what is too old, then the oldest of
+    /// whoever has most, so that one user's many do not push out the others'.
     @discardableResult
     public func keep(
         _ file: Descriptor, moving: Bool, document: StorePath, saver: KeptVersion.Saver?, reason: KeptVersion.Reason
@@ -62,7 +86,7 @@ public final class KeptVersions: Sendable {
         let version = KeptVersion(
             id: id, document: document, owner: status.st.st_uid, group: status.st.st_gid, mode: status.st.st_mode & 0o7777,
             time: cl_realtime_coarse_ns(), saver: saver, reason: reason, size: Int64(status.st.st_size),
-            allocated: allocated > limits.bytes ? 0 : allocated)
+            allocated: allocated > limits.bytes || limits.seconds <= 0 ? 0 : allocated)
         let about = try Descriptor(opening: Self.about(id), in: folder, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         do throws(Errno) {
             try WholeFile.write(version.record.bytes, to: about)
@@ -71,14 +95,15 @@ public final class KeptVersions: Sendable {
             remove(id)
             throw error
         }
-        state.withLock { $0.versions.append(version) }
+        state.withLock { $0.append(version) }
         prune()
         return version
     }
 
     /// What this user may have back, oldest first; root all.
     public func list(for uid: UInt32) -> [KeptVersion] {
-        state.withLock { $0.versions.filter { uid == 0 || $0.owner == uid } }
+        prune()
+        return state.withLock { $0.versions.filter { uid == 0 || $0.owner == uid } }
     }
 
     /// The content, open for reading. Throws ENOENT if there is no such version for this user, EFBIG if it was too large to be
@@ -99,22 +124,18 @@ public final class KeptVersions: Sendable {
     public func drop(_ id: UInt64, for uid: UInt32) throws(Errno) {
         _ = try version(id, for: uid)
         state.withLock { state in
-            state.versions.removeAll { $0.id == id }
-            remove(id)
+            guard let index = state.versions.firstIndex(where: { $0.id == id }) else { return }
+            remove(state.remove(at: index).id)
         }
     }
 
-    /// Removes what is too old, then the oldest until the rest is within the limit. Also done by each `keep`.
+    /// Removes what is over the limits, see `keep`. Also done by each `keep` and `list`.
     public func prune(now: Int64 = cl_realtime_coarse_ns()) {
         state.withLock { state in
-            var allocated = state.allocated
-            while let first = state.versions.first,
-                allocated > limits.bytes || (now &- first.time) / 1_000_000_000 > limits.seconds
-            {
-                state.versions.removeFirst()
-                allocated -= first.allocated
-                remove(first.id)
+            while let first = state.versions.first, limits.seconds <= 0 || (now &- first.time) / 1_000_000_000 > limits.seconds {
+                remove(state.remove(at: 0).id)
             }
+            while state.bytes > limits.bytes, let index = state.indexToGo() { remove(state.remove(at: index).id) }
         }
     }
 

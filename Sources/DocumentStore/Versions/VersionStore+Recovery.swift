@@ -40,12 +40,13 @@ extension VersionStore {
 
     /// Goes through the whole store for versions that daemons left under hidden names: some 100 ns a file. What has content
     /// goes to the kept versions. Those of daemons that run, this one too, are let be, so it may run while the store is served.
-    public func sweep() -> Recovery {
+    /// Ends early, between two folders, when `goesOn` says no; what is left is for the next time.
+    public func sweep(goesOn: () -> Bool = { true }) -> Recovery {
         var recovery = Recovery()
         let unfinished = Set(intents.leftOver.values.map(\.hidden))
         let walk = FolderWalk(root: root)
         do throws(Errno) {
-            while let visit = try walk.next() {
+            while goesOn(), let visit = try walk.next() {
                 var found: [EntryName] = []
                 walk.list(visit) { name, _ in
                     if HiddenName.isHidden(name) { found.append(EntryName(copying: name)) }

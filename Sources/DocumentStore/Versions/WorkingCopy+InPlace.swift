@@ -45,12 +45,40 @@ extension WorkingCopy {
         }
     }
 
+    /// Gives `target`, into which the content was published, what was written to this copy meanwhile: the bytes of `range`, and
+    /// the size. Not logged.
+    public func bringUpToDate(_ target: Descriptor, in range: Range<Int64>) throws(Errno) {
+        let (own, other) = (try OpenFolder.status(of: file), try OpenFolder.status(of: target))
+        let end = min(range.upperBound, Int64(own.st.st_size))
+        var offset = range.lowerBound
+        try withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { (buffer) throws(Errno) in
+            while offset < end {
+                let wanted = min(buffer.count, Int(end - offset))
+                let count = try check(cl_pread(file.number, buffer.baseAddress, wanted, off_t(offset)))
+                guard count > 0 else { break }
+                var written = 0
+                while written < count {
+                    written += try check(
+                        cl_pwrite(target.number, buffer.baseAddress! + written, count - written, off_t(offset) + off_t(written)))
+                }
+                offset += Int64(count)
+            }
+        }
+        if own.st.st_size != other.st.st_size { _ = try check(cl_ftruncate(target.number, own.st.st_size)) }
+    }
+
     private func logged(
         at path: StorePath, in folder: Descriptor, into target: Descriptor, _ status: cl_status,
         replacing: (_ willWrite: () -> Void) throws(Errno) -> Void
     ) throws(Errno) {
         guard let name = path.lastName else { throw .isDirectory }
-        let hidden = try nameHidden(in: folder)
+        let hidden: (folder: Descriptor, name: EntryName)
+        do throws(Errno) {
+            hidden = try nameHidden(in: folder)
+        } catch .permissionDenied, .notPermitted {
+            // The folder takes no files any more. As on a plain folder then: a crash in the middle leaves it in parts.
+            return try replacing {}
+        }
         let identity = FileIdentity(status)
         let started = cl_realtime_coarse_ns()
         let intent = PublishIntent(
@@ -60,7 +88,7 @@ extension WorkingCopy {
         var lease: IntentLog.Lease
         do throws(Errno) {
             _ = try check(cl_fsync(file.number, 0))
-            try syncFolder(hidden.folder)
+            try makeDurable(namesIn: hidden.folder)
             lease = try versions.intents.begin(intent)
         } catch {
             Self.unlink(hidden)

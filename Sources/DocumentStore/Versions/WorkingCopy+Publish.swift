@@ -4,7 +4,22 @@ public import StorePrimitives
 import SystemPackage
 
 extension WorkingCopy {
-    /// Makes this the document's content: renames it over `name`.
+    /// Has the content on disk before a name can lead to it, where the file system needs that (`FileSystemTraits.Ordering`). What
+    /// comes before `publish`; may wait for the disk, so nothing that others wait for should be held.
+    public func writeOut() throws(Errno) {
+        switch traits.ordering {
+        case .nothing: return
+        case .writeOut: _ = try check(cl_write_out(file.number))
+        case .sync: _ = try check(cl_fsync(file.number, 1))
+        }
+    }
+
+    /// Has the disk begin with what `writeOut` will wait for. Waits only where the disk takes no more requests.
+    public func beginWritingOut() {
+        if traits.ordering == .writeOut { cl_begin_write_out(file.number) }
+    }
+
+    /// Makes this the document's content, after `writeOut`: renames it over `name`.
     ///
     /// What others changed of the document's attributes since the save began is merged; where the saver changed the same one,
     /// its own stays. Outside processes may still replace the name between the check and the rename, some microseconds.
@@ -14,19 +29,15 @@ extension WorkingCopy {
     ///   - expected: the version to be replaced, if it is another than the one the save began with.
     ///   - keepingTimes: the saver set the times itself. Else they are set to now if the last write is more than 50 ms ago, so
     ///     that `make` sees the change.
-    ///   - durably: only return when the content and the name will survive a power cut.
     ///
-    /// From the check to the rename: statx, statx, linkat, renameat; before these what the file system needs to have the data
-    /// on disk before the name (`FileSystemTraits.Ordering`).
+    /// statx, statx, linkat, renameat. To be followed by `makeDurable` if the name is to survive a power cut.
     public func publish(
-        as name: EntryName, in folder: Descriptor, replacing expected: FileIdentity? = nil, keepingTimes: Bool = false,
-        durably: Bool = false
+        as name: EntryName, in folder: Descriptor, replacing expected: FileIdentity? = nil, keepingTimes: Bool = false
     ) throws(PublishFailure) {
         let published = try checked(name, in: folder, is: expected ?? documentIdentity)
         try mergeAttributes(of: published, name, in: folder)
         do throws(Errno) {
             if !keepingTimes { try bringTimeUpToDate() }
-            try writeOut()
             let hidden = try nameHidden(in: folder)
             do throws(Errno) {
                 _ = try check(
@@ -37,7 +48,8 @@ extension WorkingCopy {
                 if self.hidden == nil { Self.unlink(hidden) }
                 throw error
             }
-            if durably { try syncFolder(folder) }
+        } catch .permissionDenied, .notPermitted, .resourceBusy, .improperLink {
+            throw .nameRefused
         } catch {
             throw .failed(error)
         }
@@ -91,14 +103,6 @@ extension WorkingCopy {
         _ = try check(cl_futimens(file.number, times))
     }
 
-    private func writeOut() throws(Errno) {
-        switch traits.ordering {
-        case .nothing: return
-        case .writeOut: _ = try check(cl_write_out(file.number))
-        case .sync: _ = try check(cl_fsync(file.number, 1))
-        }
-    }
-
     /// Gives the copy a hidden name if it has none.
     func nameHidden(in folder: Descriptor) throws(Errno) -> (folder: Descriptor, name: EntryName) {
         if let hidden { return hidden }
@@ -117,8 +121,8 @@ extension WorkingCopy {
         _ = hidden.name.withCString { cl_unlinkat(hidden.folder.number, $0, 0) }
     }
 
-    /// Makes the names in a folder durable.
-    func syncFolder(_ folder: Descriptor) throws(Errno) {
+    /// Has the names in a folder survive a power cut. Waits for the disk.
+    public func makeDurable(namesIn folder: Descriptor) throws(Errno) {
         if case .nothing = traits.ordering { return }
         let readable: Descriptor
         do throws(Errno) {

@@ -125,6 +125,8 @@ public enum PublishFailure: Error, Hashable, Sendable {
     case linked
     /// What somebody changed on the document cannot be done to the new version: to be published in place.
     case attribute(AttributeFailure)
+    /// No other file may take the name (EACCES, EPERM, EBUSY, EXDEV): to be published in place.
+    case nameRefused
     /// The version can be kept; it may be past publishing (an inode that has lost its only name is given no other).
     case failed(Errno)
 }

@@ -24,7 +24,8 @@ package struct InnerMounts {
 
     /// Reads the table again; whether anything changed inside the store.
     mutating func refresh() -> Bool {
-        guard let text = try? WholeFile.read("/proc/self/mountinfo"), let prefix = try? DescriptorPath.read(root) else { return false }
+        guard let text = try? WholeFile.read("/proc/self/mountinfo"), let prefix = try? DescriptorPath.read(root)
+        else { return false }
         let found = Self.parse(text, storedAt: prefix).filter(isReached)
         defer { mounts = found }
         return found != mounts

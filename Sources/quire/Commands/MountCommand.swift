@@ -15,6 +15,7 @@ struct MountCommand: ParsableCommand {
               quire mount ~/Documents
               quire mount ~/Documents ~/Quire -o ro
               sudo quire mount /srv/docs /docs -o allow_other,virtual=hidden
+              quire mount ~/Documents -o save-pause=inf,keep-size=4G,live='*.trace'
 
             Options, after -o and separated by commas:
               allow_other                  other users may use the mount, each with their own rights
@@ -23,7 +24,20 @@ struct MountCommand: ParsableCommand {
               uring=on|off                 take the kernel's requests by io_uring where it can (off)
               virtual=listed|hidden|off    .recents and .tags: shown, reached by name only, or not there (listed)
               nonempty                     the mount point beside the store may have entries, which are hidden
+              redirected-pause=SECONDS     a save by redirection that pauses this long is a stream (5)
+              redirected-open=SECONDS      a save by redirection that is open this long is a stream (60)
+              save-pause=SECONDS           any save that pauses this long is a stream (60)
+              live=PATTERN[:PATTERN…]      documents of these names are live, too: never saved by transactions
+              live=none[:PATTERN…]         only those of these names, or none at all
+              sync-saves                   a save is safe from a power cut when its close returns
+              keep-days=DAYS               how long 'quire recover' can bring back a save that was lost (7)
+              keep-size=SIZE               how much is kept for it, such as 512M (1G)
             and what mount(8) and fstab use: nosuid, nodev, noexec, noatime, sync, dirsync, noauto, nofail, user, x-…
+
+            A stream is written in place from then on, so that others see it grow. SECONDS may be a fraction, or inf for \
+            never. Live unless changed: *.log and typescript, which are followed while they are written; *.part and \
+            *.crdownload, downloads that the next try resumes; *.pid and *.lck, read while a program holds them open. \
+            In patterns * ? [ ] are as in the shell; put quotes around them. Commas and colons cannot be in them: use ?.
 
             The daemon ends on SIGTERM, SIGINT and SIGHUP with a clean unmount. It logs to the file 'log' in its state \
             folder; QUIRE_LOG_LEVEL (trace, debug, info, notice, warning, error) says how much.
@@ -93,6 +107,7 @@ struct MountCommand: ParsableCommand {
         try folders.prepare(store: request.store)
         return MountConfiguration(
             store: request.store, mountPoint: request.mountPoint, options: request.options, isSystem: getuid() == 0,
-            stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket)
+            stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket,
+            startRepeating: RepeatCommand.start)
     }
 }

@@ -9,7 +9,8 @@ struct StatusCommand: ParsableCommand {
             Shows every Quire mount, or the one that PATH is in. With --json: an array of mounts, or with PATH one \
             object. Keys: state (serving, dead, unreachable), mountpoint, store, and while serving pid, version, mode \
             (inPlace, beside), system, readOnly, passthrough, passthroughReason, uring, gather {state, documents, \
-            folders}, openWriters [{path, pid, process}], counters.
+            folders}, openSaves [{path, pid, process, state, age, idle,
+            bytes}], openWriters [{path, pid, process, reason, explanation}], counters.
 
             Examples:
               quire status

@@ -9,6 +9,9 @@ struct UnmountCommand: ParsableCommand {
             Returns when the daemon has ended. When the mount is busy, nothing is changed and the processes that hold \
             it are named. A mount whose daemon died is taken away. 'umount' and 'fusermount3 -u' do as well.
 
+            Containers that were started while it was mounted have the mount too: the daemon goes on for them, the \
+            command names them and waits no longer.
+
             Examples:
               quire unmount ~/Documents
               quire unmount ~/Documents --lazy
@@ -17,7 +20,8 @@ struct UnmountCommand: ParsableCommand {
             """)
 
     /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
-    private static let patience = Duration.seconds(10)
+    private static let patience = Duration.seconds(60)
+    private static let timeUnremarked = Duration.seconds(2)
 
     @Argument(help: "The folder where the store is mounted.")
     var mountpoint: PathArgument
@@ -39,7 +43,11 @@ struct UnmountCommand: ParsableCommand {
         } catch .refused(let reason) {
             throw CommandFailure("\(shown(mountPoint.path)): \(reason)")
         }
-        if !lazy, let daemon, !daemon.happens(within: Self.patience) {
+        guard !lazy, let daemon, !daemon.happens(within: Self.timeUnremarked) else { return }
+        let elsewhere = MountHolders.elsewhere(mountPoint.entry)
+        guard elsewhere.isEmpty else { return Output.error(Self.goesOn(mountPoint.path, elsewhere)) }
+        Output.error("quire: \(shown(mountPoint.path)): unmounted; its daemon is still writing to disk")
+        if !daemon.happens(within: Self.patience) {
             throw CommandFailure("\(shown(mountPoint.path)): unmounted, but its daemon has not ended yet")
         }
     }
@@ -63,6 +71,14 @@ struct UnmountCommand: ParsableCommand {
             throw CommandFailure("\(shown(path)): is a mount of type \(entry.fileSystemType), not Quire's; use umount")
         }
         return (path, entry)
+    }
+
+    private static func goesOn(_ path: [UInt8], _ holders: [MountHolder]) -> String {
+        var lines = ["quire: \(shown(path)): unmounted here; it is mounted elsewhere too, and its daemon goes on for that:"]
+        for holder in holders {
+            lines.append("  process \(holder.pid) (\(holder.command)): \(holder.uses.joined(separator: ", "))")
+        }
+        return lines.joined(separator: "\n")
     }
 
     private func busy(_ entry: MountTable.Entry) -> CommandFailure {

@@ -10,11 +10,11 @@ func openStore(_ configuration: MountConfiguration, _ log: Logger) throws -> any
     ServedMount(try MountedStore(configuration: configuration, log: log), configuration)
 }
 
-private final class ServedMount: ServedStore, MountService {
-    private let store: MountedStore
-    private let configuration: MountConfiguration
+final class ServedMount: ServedStore, MountService {
+    let store: MountedStore
+    let configuration: MountConfiguration
 
-    init(_ store: MountedStore, _ configuration: MountConfiguration) {
+    fileprivate init(_ store: MountedStore, _ configuration: MountConfiguration) {
         self.store = store
         self.configuration = configuration
     }
@@ -33,10 +33,17 @@ private final class ServedMount: ServedStore, MountService {
             store: DocumentPath(configuration.store), mountpoint: DocumentPath(configuration.mountPoint),
             passthrough: store.passthroughGranted, passthroughReason: store.passthroughReason, uring: store.ringsGranted,
             gather: .init(state: gather.state, documents: gather.documents, folders: gather.folders),
-            openWriters: store.openWriters(for: Credentials(peer)).map {
-                .init(path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name)
+            openSaves: store.openSaves(for: Credentials(peer)).map {
+                .init(
+                    path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name, state: $0.state, age: $0.age,
+                    idle: $0.idle, bytes: $0.bytes)
             },
-            counters: ["knownFiles": store.knownNodes, "listingsMade": store.listingsMade])
+            openWriters: store.openWriters(for: Credentials(peer)).map {
+                .init(
+                    path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name, reason: $0.reason,
+                    explanation: $0.explanation)
+            },
+            counters: store.opensForWriting.merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade]) { $1 })
     }
 
     func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {
@@ -88,16 +95,16 @@ private final class ServedMount: ServedStore, MountService {
     }
 
     /// A document's path as its users see it.
-    private func shown(_ path: StorePath) -> [UInt8] { configuration.mountPoint + [UInt8(ascii: "/")] + path.bytes }
+    func shown(_ path: StorePath) -> [UInt8] { configuration.mountPoint + [UInt8(ascii: "/")] + path.bytes }
 }
 
 extension Credentials {
-    fileprivate init(_ peer: Peer) { self.init(uid: peer.uid, gid: peer.gid, groups: peer.groups) }
+    init(_ peer: Peer) { self.init(uid: peer.uid, gid: peer.gid, groups: peer.groups) }
 }
 
 extension DocumentPath {
     /// The path in the store of a path below the mount point or the store; nil for any other.
-    fileprivate func inside(_ configuration: MountConfiguration) -> StorePath? {
+    func inside(_ configuration: MountConfiguration) -> StorePath? {
         for folder in [configuration.mountPoint, configuration.store] {
             let prefix = folder + [UInt8(ascii: "/")]
             if bytes.starts(with: prefix) { return StorePath(parsing: bytes.dropFirst(prefix.count)) }

@@ -39,7 +39,7 @@ enum SystemChecks {
     static func all(folder: [UInt8]) -> [SystemCheck] {
         let isRoot = getuid() == 0
         return [
-            device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(),
+            device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(), fstab(),
             passthrough(), rings(isRoot: isRoot), attributes(of: folder), openFiles(), watches(),
         ]
     }
@@ -90,6 +90,22 @@ enum SystemChecks {
         return SystemCheck("libfuse", .ok, String(cString: unsafeBitCast(symbol, to: Version.self)()))
     }
 
+    /// mount(8) runs mount.fuse3, which looks for the program of the type `fuse.quire` where the system's programs are.
+    private static func fstab() -> SystemCheck {
+        let name = "mount -t fuse.quire"
+        let helpers = ["/sbin/mount.fuse3", "/usr/sbin/mount.fuse3", "/sbin/mount.fuse", "/usr/sbin/mount.fuse"]
+        guard helpers.contains(where: { access($0, X_OK) == 0 }) else {
+            return SystemCheck(name, .advice, "mount.fuse3 not found", remedy: "for fstab: install the package fuse3")
+        }
+        let places = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"].map { $0 + "/quire" }
+        guard let place = places.first(where: { access($0, X_OK) == 0 }) else {
+            return SystemCheck(
+                name, .advice, "mount(8) does not find quire",
+                remedy: "for fstab: install quire in /usr/local/bin")
+        }
+        return SystemCheck(name, .ok, "mount(8) finds \(place)")
+    }
+
     private static func passthrough() -> SystemCheck {
         var names = utsname()
         uname(&names)
@@ -113,7 +129,8 @@ enum SystemChecks {
         let remedy = "as root: echo Y >\(path), and for good: echo options fuse enable_uring=1 >/etc/modprobe.d/fuse.conf"
         guard let file = try? Descriptor(opening: path, flags: O_RDONLY) else {
             return SystemCheck(
-                "io_uring", .advice, "this kernel's FUSE does not know it", remedy: "with Linux 6.14 or newer, mounts with -o uring=on answer apps sooner")
+                "io_uring", .advice, "this kernel's FUSE does not know it",
+                remedy: "with Linux 6.14 or newer, mounts with -o uring=on answer apps sooner")
         }
         var letter: UInt8 = 0
         guard cl_read(file.number, &letter, 1) == 1, letter == UInt8(ascii: "Y") else {

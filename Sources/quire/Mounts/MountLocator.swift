@@ -33,6 +33,25 @@ enum MountLocator {
         return only
     }
 
+    /// The mount that is meant, and the place in it: a path, which need not exist (any more), or nil for all of it. `mount` is
+    /// what --in says.
+    static func mount(
+        meant mount: PathArgument?, orHoldingFuture path: PathArgument?
+    ) throws(CommandFailure) -> (MountTable.Entry, place: [UInt8]?) {
+        guard let path else { return (try self.mount(meant: mount), nil) }
+        let canonical: [UInt8]
+        do {
+            let isAbsolute = path.bytes.first == UInt8(ascii: "/")
+            canonical = try CanonicalPath.future(isAbsolute ? path.bytes : Array("./".utf8) + path.bytes)
+        } catch {
+            throw CommandFailure("\(path.description): \(error)")
+        }
+        guard let entry = MountTable.current().holding(canonical), entry.isQuire else {
+            throw CommandFailure("\(path.description): is in no Quire mount; 'quire status' lists the mounts")
+        }
+        return (entry, canonical)
+    }
+
     /// Connects to the daemon of `entry`: where the mount says, else where its owner's daemons listen. Never trusts a socket
     /// that another user than the mount's owner serves.
     static func connect(to entry: MountTable.Entry) throws(ServiceCallError) -> ServiceConnection {

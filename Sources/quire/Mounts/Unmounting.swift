@@ -10,6 +10,19 @@ enum Unmounting {
 
     /// - Parameter lazy: the mount point is free at once, and the mount ends when its last user leaves.
     static func unmount(_ mountPoint: [UInt8], lazy: Bool) throws(Failure) {
+        // The daemon itself may be telling watches of a save, for a moment after it.
+        for _ in 0..<20 {
+            do {
+                return try attempt(mountPoint, lazy: lazy)
+            } catch {
+                guard case .busy = error else { throw error }
+                usleep(10_000)
+            }
+        }
+        try attempt(mountPoint, lazy: lazy)
+    }
+
+    private static func attempt(_ mountPoint: [UInt8], lazy: Bool) throws(Failure) {
         if getuid() == 0 {
             // A link or trailing slash was resolved before; following one that appeared since would unmount something else.
             let flags = Int32(8 /* UMOUNT_NOFOLLOW */) | (lazy ? 2 /* MNT_DETACH */ : 0)

@@ -67,13 +67,20 @@ struct MountReport: Encodable {
             "  passthrough  \(passthrough)",
             "  io_uring     \(status.uring ? "yes" : "no")",
             "  gather       \(gather)",
-            "  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")",
+            "  saves        \(status.openSaves.isEmpty ? "none" : "\(status.openSaves.count)")",
         ]
-        lines += status.openWriters.map { "    \($0.path)  process \($0.pid) (\($0.process))" }
+        lines += status.openSaves.map { save in
+            "    \(save.path)  process \(save.pid) (\(save.process)), \(save.state) for \(seconds(save.age)), "
+                + "\(save.bytes) bytes, last write \(seconds(save.idle)) ago"
+        }
+        lines.append("  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")")
+        lines += status.openWriters.map { "    \($0.path)  process \($0.pid) (\($0.process)): \($0.explanation)" }
         if !status.counters.isEmpty {
             let counters = status.counters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append("  counters     \(counters.joined(separator: ", "))")
         }
         return lines
     }
+
+    private func seconds(_ time: Double) -> String { "\(Double(Int(time * 10)) / 10) s" }
 }

@@ -19,12 +19,27 @@ package struct MountHolder: Hashable {
 /// works on one whose daemon hangs. Processes of other users show only to root.
 package enum MountHolders {
     package static func of(_ mount: MountTable.Entry) -> [MountHolder] {
-        let names = FileSystem.entries(Array("/proc".utf8)) ?? []
-        let pids = names.compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
-        return pids.sorted().filter { $0 != getpid() }.compactMap { pid in
+        processes().compactMap { pid in
             let uses = uses(by: pid, of: mount)
             return uses.isEmpty ? nil : MountHolder(pid: pid, command: command(of: pid), uses: uses)
         }
+    }
+
+    /// Who else has a mount that was unmounted here: the first process of each mount namespace, such as of containers that were
+    /// started meanwhile. Other users' mount tables may be read, their namespaces not: equal tables are taken for one.
+    package static func elsewhere(_ mount: MountTable.Entry) -> [MountHolder] {
+        var seen: Set<[UInt8]> = []
+        return processes().compactMap { pid in
+            guard let text = FileSystem.contents("/proc/\(pid)/mountinfo"), seen.insert(text).inserted else { return nil }
+            let entries = MountTable(parsing: text).entries
+            let places = entries.filter { ($0.major, $0.minor) == (mount.major, mount.minor) }.map { shown($0.mountPoint) }
+            return places.isEmpty ? nil : MountHolder(pid: pid, command: command(of: pid), uses: places)
+        }
+    }
+
+    private static func processes() -> [Int32] {
+        let names = FileSystem.entries(Array("/proc".utf8)) ?? []
+        return names.compactMap { Int32(String(decoding: $0, as: UTF8.self)) }.sorted().filter { $0 != getpid() }
     }
 
     /// The name of a process; `?` when it is gone.

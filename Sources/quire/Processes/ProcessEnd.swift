@@ -1,37 +1,27 @@
 import CLinux
-import Glibc
 import StorePrimitives
 
-/// Waits for a process that is no child of this one. Holds its folder in /proc, so that a new process with the same
-/// number is not taken for it.
+/// Waits for a process that is no child of this one. A new process with the same number is not taken for it.
 struct ProcessEnd {
-    private let folder: Descriptor
+    private let process: Descriptor
 
     /// Nil if there is no such process.
     init?(of pid: Int32) {
-        guard let folder = try? Descriptor(opening: "/proc/\(pid)", flags: O_RDONLY | O_DIRECTORY) else { return nil }
-        self.folder = folder
+        let number = cl_pidfd_open(pid)
+        guard number >= 0 else { return nil }
+        process = Descriptor(owning: number)
     }
 
-    /// Whether the process ended before `limit`.
+    /// Whether the last of its threads ends before `limit`; until then it has files open.
     func happens(within limit: Duration) -> Bool {
         let deadline = ContinuousClock.now + limit
-        while !hasHappened {
-            guard ContinuousClock.now < deadline else { return false }
-            usleep(5_000)
+        while true {
+            let rest = deadline - ContinuousClock.now
+            let milliseconds = max(0, Int32(rest.components.seconds * 1_000 + rest.components.attoseconds / 1_000_000_000_000_000))
+            // 0 after a signal too.
+            let ready = cl_wait_any([process.number], 1, 0, milliseconds)
+            guard ready == 0 else { return ready > 0 }
+            guard milliseconds > 0 else { return false }
         }
-        return true
-    }
-
-    /// Gone, or a zombie that its parent has not asked about.
-    private var hasHappened: Bool {
-        let file = cl_openat(folder.number, "stat", O_RDONLY, 0)
-        guard file >= 0 else { return true }
-        defer { cl_close(file) }
-        var text = [UInt8](repeating: 0, count: 512)
-        let count = cl_read(file, &text, text.count)
-        guard count > 0, let name = text[..<count].lastIndex(of: UInt8(ascii: ")")) else { return true }
-        // proc(5): the state's letter stands a space after the name.
-        return text[name + 2] == UInt8(ascii: "Z")
     }
 }

@@ -47,7 +47,7 @@ import Testing
                 _ = try check(cl_fsync(copy.file.number, 0))
             }
             _ = try check(cl_pwrite(copy.file.number, new, new.count, 0))
-            try copy.publish(as: EntryName("doc"), in: root)
+            try copy.publishFully(as: EntryName("doc"), in: root)
             let other = try Descriptor(opening: folder.path + "/store/other", flags: O_WRONLY | O_CREAT, mode: 0o644)
             _ = try check(cl_pwrite(other.number, "x", 1, 0))
             _ = try check(cl_fsync(other.number, 0))
@@ -66,7 +66,7 @@ import Testing
         let root = try Descriptor(opening: folder.path + "/store", flags: CL_O_PATH | O_DIRECTORY)
         let versions = try VersionStore(root: root, stateFolder: folder.path + "/state")
         var document = try Descriptor(opening: folder.path + "/store/doc", flags: O_WRONLY)
-        try versions.workingCopy(of: document, in: root).publish(as: EntryName("doc"), in: root)
+        try versions.workingCopy(of: document, in: root).publishFully(as: EntryName("doc"), in: root)
         #expect(try folder.shell("[ \"$(lsattr -p store/doc | awk '{print $1}')\" = 77 ]") == 0)
         // A folder that hands its project down takes no file of another.
         try folder.shell("cd store/other; echo old >doc; chattr -p 66 doc")
@@ -76,7 +76,7 @@ import Testing
             try versions.workingCopy(of: document, in: other)
         }
         try folder.shell("chattr -p 55 store/other/doc")
-        try versions.workingCopy(of: document, in: other).publish(as: EntryName("doc"), in: other)
+        try versions.workingCopy(of: document, in: other).publishFully(as: EntryName("doc"), in: other)
         #expect(try folder.shell("[ \"$(lsattr -p store/other/doc | awk '{print $1}')\" = 55 ]") == 0)
         withExtendedLifetime(image) {}
     }
@@ -90,7 +90,7 @@ import Testing
         let document = try Descriptor(opening: folder.path + "/store/doc", flags: O_WRONLY)
         #expect(throws: WorkingCopyRefusal.room) { try versions.workingCopy(of: document, in: root) }
         try folder.shell("rm store/f0")
-        try versions.workingCopy(of: document, in: root).publish(as: EntryName("doc"), in: root)
+        try versions.workingCopy(of: document, in: root).publishFully(as: EntryName("doc"), in: root)
         withExtendedLifetime(image) {}
     }
 }

@@ -19,6 +19,18 @@ struct KeptVersionsTests {
         return String(decoding: bytes[..<(try check(cl_pread(file.number, &bytes, 100, 0)))], as: UTF8.self)
     }
 
+    @Test(.enabled(if: isRoot)) func whoHasMostKeptLosesTheOldest() throws {
+        var limits = KeptVersions.Limits()
+        limits.bytes = 3 * 8_192
+        let store = try VersionFixture(on: "/tmp", limits: limits)
+        let kept = store.versions.kept
+        for owner in [1234, 1235, 1235, 1235, 1235] {
+            try store.shell("rm -f doc; echo old >doc; chown \(owner) doc")
+            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .overtaken)
+        }
+        #expect(kept.list(for: 0).map(\.id) == [1, 4, 5])
+    }
+
     @Test(arguments: bases) func whatIsKeptCanBeReadAfterTheNextMountToo(_ base: String, _ stateBase: String) throws {
         let store = try VersionFixture(on: base)
         let state = try TestFolder(on: stateBase)
@@ -30,7 +42,7 @@ struct KeptVersionsTests {
         try store.put("partial", into: copy)
         let reasons: [KeptVersion.Reason] = [
             .killed(signal: 9), .writeError(.noSpace), .publishError(.ioError), .overtaken, .replaced, .removed, .unpublished,
-            .unfinished, .edited,
+            .unfinished, .edited, .restored,
         ]
         for (index, reason) in reasons.enumerated() {
             let version = try versions.kept.keep(
@@ -43,7 +55,7 @@ struct KeptVersionsTests {
         #expect(list.allSatisfy { $0.document == place })
         #expect(list.map(\.saver) == reasons.indices.map { $0 == 1 ? nil : saver })
         for version in list { #expect(try content(version.id, versions.kept, geteuid()) == "partial") }
-        #expect(try state.shell("[ $(find kept -type f -perm 600 | wc -l) = 18 ] && ! getfattr -R -d -m - kept | grep -q acl") == 0)
+        #expect(try state.shell("[ $(find kept -type f -perm 600 | wc -l) = 20 ] && ! getfattr -R -d -m - kept | grep -q acl") == 0)
         #expect(try store.names == ["doc"])
     }
 
@@ -76,7 +88,7 @@ struct KeptVersionsTests {
 
     @Test func theOldestGoFirstWhenThereIsTooMuch() throws {
         var limits = KeptVersions.Limits()
-        limits.bytes = 3 * 4_096
+        limits.bytes = 3 * 8_192 + 4_096
         let store = try VersionFixture(on: "/tmp", limits: limits)
         try store.write("old", to: "doc")
         let kept = store.versions.kept
@@ -86,12 +98,23 @@ struct KeptVersionsTests {
         #expect(kept.list(for: geteuid()).map(\.id) == [3, 4, 5])
         #expect(try store.output("ls ../state/kept | wc -l") == "6")
         // One that is larger than all may be: only the fact is kept, and the others stay.
-        let large = try store.copy(of: "doc", String(repeating: "x", count: 20_000))
+        let large = try store.copy(of: "doc", String(repeating: "x", count: 40_000))
         let version = try kept.keep(large.file, moving: true, document: place, saver: saver, reason: .killed(signal: 11))
-        #expect(!version.hasContent && version.size == 20_000)
+        #expect(!version.hasContent && version.size == 40_000)
         expectErrno(.fileTooLarge) { try kept.content(of: version.id, for: geteuid()) }
         #expect(kept.list(for: geteuid()).map(\.id) == [3, 4, 5, 6])
         #expect(try store.remounted().kept.list(for: geteuid()).last == version)
+    }
+
+    @Test func nothingIsKeptForNoTime() throws {
+        var limits = KeptVersions.Limits()
+        limits.seconds = 0
+        let store = try VersionFixture(on: "/tmp", limits: limits)
+        try store.write("old", to: "doc")
+        let kept = store.versions.kept
+        try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .overtaken)
+        #expect(kept.list(for: 0).isEmpty)
+        #expect(try store.output("ls ../state/kept") == "")
     }
 
     @Test func theOldGo() throws {
@@ -120,31 +143,25 @@ struct KeptVersionsTests {
         #expect(try store.output("ls ../state/kept") == "1\n1.about")
     }
 
-    @Test(arguments: TestFolder.bases) func restoringReplacesTheDocumentAsASaveDoes(_ base: String) throws {
+    @Test(arguments: TestFolder.bases) func contentIsReadInPartsWithoutItsHoles(_ base: String) throws {
         let store = try VersionFixture(on: base)
         try store.write("old", to: "doc")
+        let copy = try store.copy(of: "doc", "begin")
+        try #require(cl_pwrite(copy.file.number, "end", 3, 10 << 20) == 3)
+        try #require(cl_ftruncate(copy.file.number, 20 << 20) == 0)
         let kept = store.versions.kept
-        let copy = try store.copy(of: "doc", "partial")
-        let version = try kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .removed)
-        try store.shell("chmod 640 doc; setfattr -n user.xdg.tags -v work doc")
-        let reader = try Descriptor(opening: store.path + "/doc", flags: O_RDONLY)
-        try store.versions.restore(version.id, for: geteuid(), as: EntryName("doc"), in: store.root)
-        #expect(try store.output("cat doc; stat -c ' %a' doc; getfattr --only-values -n user.xdg.tags doc") == "partial 640\nwork")
-        var old = [UInt8](repeating: 0, count: 8)
-        #expect(cl_pread(reader.number, &old, 8, 0) == 3)
-        // Still there, and where nothing stands it is made anew.
-        try store.shell("rm doc")
-        try store.versions.restore(version.id, for: geteuid(), as: EntryName("anew"), in: store.root)
-        #expect(try store.output("cat anew; stat -c ' %a %u' anew") == "partial 644 \(geteuid())")
-        #expect(try store.names == ["anew"])
-        try store.shell("mkfifo pipe; ln -s anew link")
-        for name in ["pipe", "link"] {
-            expectErrno(.invalidArgument) {
-                try store.versions.restore(version.id, for: geteuid(), as: EntryName(name), in: store.root)
-            }
+        let id = try kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .removed).id
+        let uid = geteuid()
+        #expect(try kept.read(id, at: 0, count: 3, for: uid) == .init(offset: 0, bytes: Array("beg".utf8)))
+        #expect(try kept.read(id, at: 3, count: 2, for: uid) == .init(offset: 3, bytes: Array("in".utf8)))
+        let second = try kept.read(id, at: 1 << 20, count: 100, for: uid)
+        #expect(second.offset > 9 << 20 && second.offset <= 10 << 20)
+        let end = try kept.read(id, at: 10 << 20, count: 3, for: uid)
+        #expect(end == .init(offset: 10 << 20, bytes: Array("end".utf8)))
+        for offset in [15 << 20, 20 << 20, Int64.max] as [Int64] {
+            #expect(try kept.read(id, at: offset, count: 10, for: uid) == .init(offset: 20 << 20, bytes: []))
         }
-        expectErrno(.noSuchFileOrDirectory) {
-            try store.versions.restore(99, for: geteuid(), as: EntryName("anew"), in: store.root)
-        }
+        expectErrno(.invalidArgument) { try kept.read(id, at: -1, count: 10, for: uid) }
+        expectErrno(.noSuchFileOrDirectory) { try kept.read(99, at: 0, count: 10, for: uid) }
     }
 }

@@ -24,7 +24,7 @@ import Testing
                 let made = cl_monotonic_ns()
                 _ = try check(cl_pwrite(copy!.file.number, bytes, bytes.count, 0))
                 let written = cl_monotonic_ns()
-                try copy!.publish(as: name, in: store.root)
+                try copy!.publishFully(as: name, in: store.root)
                 let published = cl_monotonic_ns()
                 copy = nil
                 dropping.append(cl_monotonic_ns() - published)

@@ -18,7 +18,7 @@ struct PublishTests {
         #expect(try store.read("doc") == "old")
         #expect(try store.names.count == (setting.unnamed ? 1 : 2))
         #expect(try store.names.filter { HiddenName.isHidden($0) }.count == (setting.unnamed ? 0 : 1))
-        try copy.publish(as: document, in: store.root)
+        try copy.publishFully(as: document, in: store.root)
         #expect(try store.read("doc") == "the new one")
         #expect(try store.identity("doc") == copy.identity)
         #expect(copy.documentIdentity == before)
@@ -42,7 +42,7 @@ struct PublishTests {
         try store.write("old", to: "doc")
         let copy = try store.copy(of: "doc", unnamed: setting.unnamed)
         try store.shell("rm doc")
-        #expect(throws: PublishFailure.removed) { try copy.publish(as: document, in: store.root) }
+        #expect(throws: PublishFailure.removed) { try copy.publishFully(as: document, in: store.root) }
         copy.discard()
         #expect(try store.names == [])
     }
@@ -53,15 +53,15 @@ struct PublishTests {
         try store.write("old", to: "doc")
         let copy = try store.copy(of: "doc", unnamed: setting.unnamed)
         try store.shell("echo other >x; mv x doc")
-        #expect(throws: PublishFailure.replaced) { try copy.publish(as: document, in: store.root) }
+        #expect(throws: PublishFailure.replaced) { try copy.publishFully(as: document, in: store.root) }
         copy.discard()
         #expect(try store.read("doc") == "other\n")
         #expect(try store.names == ["doc"])
         // Known to be the newest version, as the one of a save that ended first, it is replaced.
         let later = try store.copy(of: "doc", "later", unnamed: setting.unnamed)
         let sooner = try store.copy(of: "doc", "sooner", unnamed: setting.unnamed)
-        try sooner.publish(as: document, in: store.root)
-        try later.publish(as: document, in: store.root, replacing: sooner.identity)
+        try sooner.publishFully(as: document, in: store.root)
+        try later.publishFully(as: document, in: store.root, replacing: sooner.identity)
         #expect(try store.read("doc") == "later")
     }
 
@@ -70,7 +70,7 @@ struct PublishTests {
         try store.write("old", to: "doc")
         let copy = try store.copy(of: "doc")
         try store.shell("ln doc doc2")
-        #expect(throws: PublishFailure.linked) { try copy.publish(as: document, in: store.root) }
+        #expect(throws: PublishFailure.linked) { try copy.publishFully(as: document, in: store.root) }
         #expect(try store.identity("doc") == store.identity("doc2"))
         #expect(try store.names == ["doc", "doc2"])
     }
@@ -82,7 +82,7 @@ struct PublishTests {
         let copy = try store.copy(of: "doc", unnamed: setting.unnamed)
         try store.shell("mkdir sub; mv doc sub/moved")
         let folder = try Descriptor(opening: store.path + "/sub", flags: CL_O_PATH | O_DIRECTORY)
-        try copy.publish(as: EntryName("moved"), in: folder)
+        try copy.publishFully(as: EntryName("moved"), in: folder)
         #expect(try store.read("sub/moved") == "new")
         #expect(try store.names == ["sub"])
         #expect(try store.output("ls -A sub") == "moved")
@@ -94,7 +94,7 @@ struct PublishTests {
         let copy = try store.copy(of: "doc")
         try #require(try store.shell("chattr +i doc") == 0)
         defer { _ = try? store.shell("chattr -i doc") }
-        #expect(throws: PublishFailure.failed(.notPermitted)) { try copy.publish(as: document, in: store.root) }
+        #expect(throws: PublishFailure.nameRefused) { try copy.publishFully(as: document, in: store.root) }
         #expect(try store.names == ["doc"])
         #expect(try store.read("doc") == "old")
     }
@@ -102,7 +102,7 @@ struct PublishTests {
     @Test(arguments: TestFolder.bases) func publishingDurablyPublishes(_ base: String) throws {
         let store = try VersionFixture(on: base)
         try store.write("old", to: "doc")
-        try store.copy(of: "doc").publish(as: document, in: store.root, durably: true)
+        try store.copy(of: "doc").publishFully(as: document, in: store.root, durably: true)
         #expect(try store.read("doc") == "new")
     }
 
@@ -121,7 +121,7 @@ struct PublishTests {
                 let current = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
                 try copy.publishInPlace(at: StorePath("doc")!, in: root, into: current)
             } else {
-                try copy.publish(as: self.document, in: root)
+                try copy.publishFully(as: self.document, in: root)
             }
             #expect(try store.output("cat doc; ls -A | wc -l") == text + "1")
         }
@@ -136,7 +136,7 @@ struct PublishTests {
             _ = try check(cl_statx_fd(copy.file.number, &written))
             usleep(UInt32(pause))
             let start = cl_realtime_coarse_ns()
-            try copy.publish(as: document, in: store.root, keepingTimes: keeping)
+            try copy.publishFully(as: document, in: store.root, keepingTimes: keeping)
             let modified = saturatedNanoseconds(try store.status("doc").st.st_mtim)
             if isNow {
                 #expect(modified >= start)
@@ -160,7 +160,7 @@ struct PublishTests {
                         else { continue }
                         let text = [UInt8](repeating: UInt8(ascii: "a") + UInt8(number), count: 1_000)
                         _ = cl_pwrite(copy.file.number, text, text.count, 0)
-                        do { try copy.publish(as: EntryName("doc"), in: root) } catch { copy.discard() }
+                        do { try copy.publishFully(as: EntryName("doc"), in: root) } catch { copy.discard() }
                     }
                 }
             }

@@ -28,7 +28,7 @@ struct VersionAttributeTests {
             try #require(try store.shell(decoration) == 0, "\(decoration)")
             let before = try store.output(shown)
             let copy = try store.copy(of: "doc", unnamed: setting.unnamed)
-            try copy.publish(as: document, in: store.root)
+            try copy.publishFully(as: document, in: store.root)
             #expect(try store.output(shown) == before, "\(decoration)")
         }
     }
@@ -39,7 +39,7 @@ struct VersionAttributeTests {
             try store.write("old", to: "doc")
             let before = try store.output(shown)
             try #require(try store.shell(inherited) == 0)
-            try store.copy(of: "doc", unnamed: setting.unnamed).publish(as: document, in: store.root)
+            try store.copy(of: "doc", unnamed: setting.unnamed).publishFully(as: document, in: store.root)
             #expect(try store.output(shown) == before, "\(inherited)")
         }
     }
@@ -51,7 +51,7 @@ struct VersionAttributeTests {
         if isRoot {
             try #require(try store.shell("setfattr -n security.capability -v 0x0100000200040000000000000000000000000000 doc") == 0)
         }
-        try store.copy(of: "doc").publish(as: document, in: store.root)
+        try store.copy(of: "doc").publishFully(as: document, in: store.root)
         #expect(try store.status("doc").st.st_mode & 0o7777 == 0o755)
         #expect(try store.output("getfattr -d -m - doc") == "")
     }
@@ -60,7 +60,7 @@ struct VersionAttributeTests {
         let store = try VersionFixture(on: "/tmp")
         try store.write("old", to: "doc")
         try store.shell("chmod 666 doc")
-        try store.copy(of: "doc").publish(as: document, in: store.root)
+        try store.copy(of: "doc").publishFully(as: document, in: store.root)
         #expect(try store.status("doc").st.st_mode & 0o7777 == 0o666)
     }
 
@@ -143,7 +143,7 @@ struct VersionAttributeTests {
                 let copy = try store.copy(of: "doc", unnamed: setting.unnamed)
                 try #require(try store.shell(change) == 0)
                 let changed = try store.output(shown)
-                try copy.publish(as: document, in: store.root)
+                try copy.publishFully(as: document, in: store.root)
                 #expect(try store.output(shown) == changed, "\(change)")
                 #expect(try store.read("doc") == "new")
             }
@@ -157,7 +157,7 @@ struct VersionAttributeTests {
             let copy = try store.copy(of: "doc")
             let old = try Descriptor(opening: store.path + "/doc", flags: O_WRONLY)
             _ = try check(cl_fsetxattr(old.number, "user.xdg.tags", "x", 1, 0))
-            try copy.publish(as: document, in: store.root)
+            try copy.publishFully(as: document, in: store.root)
             var value: UInt8 = 0
             let new = try Descriptor(opening: store.path + "/doc", flags: O_RDONLY)
             #expect(cl_fgetxattr(new.number, "user.xdg.tags", &value, 1) == 1)
@@ -172,7 +172,7 @@ struct VersionAttributeTests {
         _ = try check(cl_fchmod(copy.file.number, 0o600))
         _ = try check(cl_fsetxattr(copy.file.number, "user.a", "own", 3, 0))
         try store.shell("chmod 666 doc; setfattr -n user.a -v theirs doc; setfattr -n user.b -v theirs doc")
-        try copy.publish(as: document, in: store.root)
+        try copy.publishFully(as: document, in: store.root)
         #expect(try store.output("stat -c %a doc; getfattr --only-values -n user.a doc; getfattr --only-values -n user.b doc")
             == "600\nowntheirs")
     }
@@ -182,9 +182,9 @@ struct VersionAttributeTests {
         try store.write("old", to: "doc")
         let later = try store.copy(of: "doc", "later")
         let sooner = try store.copy(of: "doc", "sooner")
-        try sooner.publish(as: document, in: store.root)
+        try sooner.publishFully(as: document, in: store.root)
         try store.shell("chmod 750 doc; setfattr -n user.xdg.tags -v work doc")
-        try later.publish(as: document, in: store.root, replacing: sooner.identity)
+        try later.publishFully(as: document, in: store.root, replacing: sooner.identity)
         #expect(try store.output("cat doc; stat -c ' %a' doc; getfattr --only-values -n user.xdg.tags doc") == "later 750\nwork")
     }
 }

@@ -88,3 +88,16 @@ struct VersionSetting: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { "\(base), \(unnamed ? "unnamed" : "named")" }
 }
+
+extension WorkingCopy {
+    /// Every step of a publication, as the mount takes them.
+    func publishFully(
+        as name: EntryName, in folder: Descriptor, replacing expected: FileIdentity? = nil, keepingTimes: Bool = false,
+        durably: Bool = false
+    ) throws(PublishFailure) {
+        do throws(Errno) { try writeOut() } catch { throw .failed(error) }
+        try publish(as: name, in: folder, replacing: expected, keepingTimes: keepingTimes)
+        guard durably else { return }
+        do throws(Errno) { try makeDurable(namesIn: folder) } catch { throw .failed(error) }
+    }
+}

@@ -68,6 +68,21 @@ extension MountTests {
             }
         }
 
+        @Test func aMountThatAContainerHasTooGoesOnThere() throws {
+            try withMount(prepare: "echo text >doc") { mount in
+                let result = try mount.attempt("""
+                    coproc unshare -m bash -c 'echo there; read line; cat "$M/doc"; read line'
+                    container=$COPROC_PID; exec 7<&${COPROC[0]} 8>&${COPROC[1]}; head -1 <&7 | grep -q there
+                    cd /; quire unmount "$M"; if mountpoint -q "$M"; then exit 1; fi
+                    echo >&8; head -1 <&7; echo $container; kill -0 \(try #require(mount.daemon)); echo >&8; wait $container
+                    """)
+                let lines = result.output.split(separator: "\n")
+                #expect(lines.count == 2 && lines.first == "text", "\(result)")
+                #expect(result.errors.contains("process \(lines.last ?? "") (") && result.errors.contains("mounted elsewhere too"))
+                eventually { mount.daemon.map(Mount.hasEnded) ?? false }
+            }
+        }
+
         @Test(arguments: Account.allCases)
         func lazyUnmountingFreesThePlaceAndEndsWithTheLastUser(account: Account) throws {
             try withMount(account, prepare: "echo text >doc") { mount in

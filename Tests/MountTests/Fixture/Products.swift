@@ -7,7 +7,7 @@ enum Products {
     /// For PATH; removed when the tests end.
     private static let place: TemporaryFolder = {
         guard let place = try? TemporaryFolder(in: "/tmp") else { fatalError("/tmp must be writable") }
-        for name in ["quire", "PosixChecks", "FileExerciser"] {
+        for name in ["quire", "PosixChecks", "FileExerciser", "SaveExerciser", "DiskRecorder"] {
             let copied = try? runProgram("cp", ["-p", builtProduct(name), place.path(name)])
             precondition(copied?.status == 0, "\(builtProduct(name)) is missing: build first")
         }

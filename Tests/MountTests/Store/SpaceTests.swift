@@ -40,13 +40,28 @@ extension MountTests {
             }
         }
 
-        @Test func aRemovedFilesSpaceIsFreeAtOnce() throws {
+        /// As soon as the kernel forgets it: a process may have it open by O_PATH, of which nobody is told.
+        @Test func aRemovedFilesSpaceIsFreeInMilliseconds() throws {
             try withSmallStore { mount in
-                try mount.shell("dd if=/dev/zero of=big bs=1M count=30 status=none")
-                try mount.shell("rm big")
-                try eventually(within: .seconds(1)) {
-                    try mount.shell("stat -f -c '%f %b' . | awk '{ print ($1 > $2 * 0.9) }'", in: mount.store) == "1"
-                }
+                let outcome = try mount.python(
+                    """
+                    import os, time
+                    free = lambda: os.statvfs(os.environ["S"]).f_bavail
+                    late = 0
+                    for n in range(50):
+                        with open("big", "wb") as file: file.write(bytes(4 << 20))
+                        time.sleep(0.02)  # its RELEASE comes after the close
+                        before = free()
+                        os.unlink("big")
+                        removed = time.monotonic()
+                        while free() < before + 1000 and time.monotonic() < removed + 1: time.sleep(0.001)
+                        took = time.monotonic() - removed
+                        if took >= 1: print("not within a second:", n)
+                        late += took > 0.05
+                    # The machine may be busy now and then.
+                    if late >= 25: print("mostly late")
+                    """)
+                #expect(outcome == "")
             }
         }
     }

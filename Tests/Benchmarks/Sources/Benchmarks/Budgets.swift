@@ -6,8 +6,8 @@ struct Budgets: Decodable {
     let plain: [String: Double]
     /// The least ratio to bindfs's.
     let bindfs: [String: Double]
-    /// The most memory, by row.
-    let mebibytes: [String: Double]
+    /// The most that a `LimitedRow` may be.
+    let atMost: [String: Double]
 
     /// - Parameter profile: `root` or `user`.
     init(file: String, profile: String) throws {

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// The table of all rows, from the lines that the rounds printed.
 struct Report {
-    /// The best figure of each contender by row; the largest of memory.
+    /// The best figure of each contender by row; the largest of a `LimitedRow`.
     private var figures: [String: [Contender: Double]] = [:]
     private var rounds: [String: [Contender: [Double]]] = [:]
     private let budgets: Budgets
@@ -28,7 +28,8 @@ struct Report {
         for row in Row.allCases {
             let values = figures[row.rawValue] ?? [:]
             let ofPlain = ratio(values, to: .plain)
-            let ofBindfs = ratio(values, to: .bindfs)
+            let bindfs = row.comparedWithBindfs.rawValue
+            let ofBindfs = ratio(compared(values, figures[bindfs]), to: .bindfs)
             var remarks: [String] = []
             for (name, ratio, least) in [
                 ("plain", ofPlain, budgets.plain[row.rawValue]), ("bindfs", ofBindfs, budgets.bindfs[row.rawValue]),
@@ -39,21 +40,27 @@ struct Report {
                 remarks.append("\(isKept ? "" : "MISSED ")\(least) of \(name)")
             }
             let columns = [row.rawValue, row.unit] + Contender.allCases.map { number(values[$0], digits: 0) }
-            let medians = ratio((rounds[row.rawValue] ?? [:]).mapValues(Self.median), to: .bindfs)
+            let all = compared(rounds[row.rawValue] ?? [:], rounds[bindfs])
+            let medians = ratio(all.mapValues(Self.median), to: .bindfs)
             show(columns + [ofPlain, ofBindfs, medians].map { number($0, digits: 2) }, remarks.joined(separator: ", "))
         }
-        for row in MemoryRow.allCases {
+        for row in LimitedRow.allCases {
             let values = figures[row.rawValue] ?? [:]
             var remark = ""
-            if let most = budgets.mebibytes[row.rawValue] {
+            if let most = budgets.atMost[row.rawValue] {
                 let isKept = values[.quire].map { $0 <= most } ?? false
                 if !isKept { missed += 1 }
                 remark = "\(isKept ? "" : "MISSED ")at most \(most)"
             }
-            let columns = [row.rawValue, "MiB"] + Contender.allCases.map { number(values[$0], digits: 1) }
+            let columns = [row.rawValue, row.unit] + Contender.allCases.map { number(values[$0], digits: 1) }
             show(columns + ["", "", ""], remark)
         }
         return missed
+    }
+
+    /// A row's figures with bindfs's of the row it is compared with.
+    private func compared<Figure>(_ own: [Contender: Figure], _ other: [Contender: Figure]?) -> [Contender: Figure] {
+        own.merging([.bindfs: other?[.bindfs]].compactMapValues { $0 }) { $1 }
     }
 
     private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }

@@ -6,7 +6,7 @@ enum Row: String, CaseIterable {
     case firstStat = "stat-first"
     case hotStat = "stat-hot"
     case openRead = "open-read4k"
-    /// Open with O_TRUNC, write 4 KiB, close.
+    /// Open with O_TRUNC, write 4 KiB, close. In Quire a transaction: compared with what makes a save whole in bindfs, one by rename.
     case overwrite = "overwrite4k"
     /// Write 4 KiB to a new file and rename it over the old one.
     case saveByRename = "save-rename4k"
@@ -17,26 +17,36 @@ enum Row: String, CaseIterable {
     case unlink
     case sequentialWrite = "seqwrite"
     case sequentialRead = "seqread"
+    /// The same over a file of half that size that is there.
+    case largeOverwrite = "overwrite256m"
     case randomRead = "randread4k"
     case randomWrite = "randwrite4k"
     /// One byte of each page of a shared mapping, from the first to the last.
     case mappedRead = "mmapread"
 
+    /// The row of bindfs that this one is compared with.
+    var comparedWithBindfs: Row { self == .overwrite ? .saveByRename : self }
+
     var unit: String {
         switch self {
         case .readFolder, .longListing: "entries/s"
-        case .sequentialWrite, .sequentialRead, .mappedRead: "MiB/s"
+        case .sequentialWrite, .sequentialRead, .largeOverwrite, .mappedRead: "MiB/s"
         default: "ops/s"
         }
     }
 }
 
-/// The daemon's resident memory, in MiB: less is better.
-enum MemoryRow: String, CaseIterable {
-    /// Once the mount answers and the first gather of a small store is done.
-    case start = "memory-start"
+/// What is better the less it is.
+enum LimitedRow: String, CaseIterable {
+    /// The share of reads that see parts of two versions, or of none: two programs save a document of up to 256 KiB over and
+    /// over while two others read it.
+    case tornReads = "torn-reads"
+    /// The daemon's resident memory, once the mount answers and the first gather of a small store is done.
+    case memoryAtStart = "memory-start"
     /// After every one of 100,000 files was looked at.
-    case walked = "memory-walked"
+    case memoryAfterWalk = "memory-walked"
+
+    var unit: String { self == .tornReads ? "%" : "MiB" }
 }
 
 /// Whom a figure belongs to.

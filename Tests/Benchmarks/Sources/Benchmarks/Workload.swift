@@ -99,6 +99,17 @@ struct Workload {
         }
         measure(.mappedRead, operations: size) { readMapped(size << 20) }
         require(unlink("large"), "unlink")
+        for isCounted in [false, true] {
+            let overwrite = {
+                let file = opened("half", O_CREAT | O_WRONLY | O_TRUNC)
+                for _ in 0..<(size / 2) {
+                    if Glibc.write(file, mebibyte.baseAddress, mebibyte.count) != mebibyte.count { stop("write") }
+                }
+                close(file)
+            }
+            if isCounted { measure(.largeOverwrite, operations: size / 2, overwrite) } else { overwrite() }
+        }
+        require(unlink("half"), "unlink")
     }
 
     private func opened(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {

@@ -1,0 +1,112 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// A small document's content, read before its open is registered.
+struct ReadContent {
+    let bytes: [UInt8]
+    /// The file as it was before it was read.
+    let seen: Node.Seen
+}
+
+/// How the kernel reads and writes a file that is being opened.
+extension MountedFileSystem {
+    /// Up to this size a document that is only read comes from the kernel's pages: registering a file for passthrough and
+    /// taking it back costs more than copying so much once.
+    private static let largestKept: off_t = 64 << 10
+
+    var isPassthroughOn: Bool { privileges.passthrough && session.current?.passthroughGranted ?? false }
+
+    /// The content, if the kernel is to be given it with the open. With no lock held: the disk may be slow.
+    func contentToStore(of node: Node, _ descriptor: Descriptor, _ status: cl_status, flags: Int32) -> ReadContent? {
+        guard Self.isSmall(status, flags) else { return nil }
+        let now = Node.Seen(status.st)
+        guard node.state.withLock({ $0.mayStore(now) && $0.pages != now }) else { return nil }
+        let size = Int(now.size)
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = max(0, pread(descriptor.number, buffer.baseAddress, size, 0))
+        }
+        return bytes.count == size ? ReadContent(bytes: bytes, seen: now) : nil
+    }
+
+    private static func isSmall(_ status: cl_status?, _ flags: Int32) -> Bool {
+        guard let size = status?.st.st_size else { return false }
+        return flags & (O_ACCMODE | O_TRUNC) == O_RDONLY && size > 0 && size <= largestKept
+    }
+
+    /// With the node's state held.
+    ///
+    /// - Returns: with the mode, as what the file is to be known once the kernel has dropped its pages with this open.
+    func openMode(
+        of node: Node, _ state: inout Node.State, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?,
+        _ content: ReadContent?
+    ) -> (OpenMode, refreshed: Node.Seen?) {
+        guard let session = session.current else { return (.cached(keeps: false), nil) }
+        if state.backing == nil {
+            // What was read is good if the file is still as it was before.
+            let status = content == nil ? before ?? Self.status(of: descriptor) : Self.status(of: descriptor)
+            guard isPassthroughOn, !state.passthroughRefused, state.plainOpens == 0, !Self.isSmall(status, flags) else {
+                return cached(node, &state, status, content, session)
+            }
+            // The kernel writes with the identity that registers the file: the blocks kept for root are for root.
+            // The state is held over one ioctl: opens of one inode must agree on its backing.
+            guard let id = try? privileges.using(as: caller, { () throws(Errno) in try session.openBacking(descriptor.number) })
+            else {
+                state.passthroughRefused = true
+                return cached(node, &state, status, content, session)
+            }
+            state.backing = Node.Backing(id: id, opens: 0)
+        }
+        state.backing!.opens += 1
+        return (.passthrough(state.backing!.id), nil)
+    }
+
+    /// The kernel's pages hold if the file is as it was when they were known to be good. If not, those of a small document are
+    /// put there with the open, which spares the READ.
+    private func cached(
+        _ node: Node, _ state: inout Node.State, _ status: cl_status?, _ content: ReadContent?, _ session: FuseSession
+    ) -> (OpenMode, refreshed: Node.Seen?) {
+        let now = status.map { Node.Seen($0.st) }
+        if let now, state.pages == now, state.unheardWriters == 0 { return (.cached(keeps: true), nil) }
+        let known = now.flatMap { $0.isSettled && state.unheardWriters == 0 ? $0 : nil }
+        if let content, content.seen == now, state.mayStore(content.seen),
+            content.bytes.withUnsafeBytes({ session.notifier.storeNow($0, of: table.id(of: node)) }) {
+            state.pages = known
+            return (.cached(keeps: true), nil)
+        }
+        state.pages = nil
+        // Changed from outside: its size goes with what is read.
+        if let now, now != state.told { session.notifier.attributesChangedNow(of: table.id(of: node)) }
+        return (.cached(keeps: false), known)
+    }
+
+    /// The kernel has opened a file, as a READ shows, and dropped the pages it had before.
+    func pagesRefreshed(by handle: FileHandle) {
+        guard let refreshed = handle.takeRefreshed() else { return }
+        handle.node.state.withLock { if $0.pages == nil, $0.unheardWriters == 0 { $0.pages = refreshed } }
+    }
+
+    private static func status(of descriptor: Descriptor) -> cl_status? {
+        var status = cl_status()
+        return cl_statx_fd(descriptor.number, &status) == 0 ? status : nil
+    }
+}
+
+extension Node.State {
+    /// Whether the kernel may be given the content of a file that is `now`. Without other handles no app writes meanwhile, and no
+    /// READ is on its way whose page the kernel would wait for; and the kernel knows the size, beyond which its old pages stay.
+    fileprivate func mayStore(_ now: Node.Seen) -> Bool {
+        backing == nil && plainOpens == 0 && unheardWriters == 0 && told == now
+    }
+}
+
+extension Node.Seen {
+    /// Whether a later change would show in the times: not while the file system's clock may still stand at them.
+    fileprivate var isSettled: Bool {
+        let newest = max(modified, changed)
+        let grain: Int64 = modified % 1_000_000_000 == 0 ? 2_000_000_000 : 20_000_000
+        return newest < Clock.now - grain
+    }
+}

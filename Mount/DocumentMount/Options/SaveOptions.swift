@@ -1,0 +1,86 @@
+import Coordination
+import DocumentStore
+
+/// The options that concern saves: times after which they are streams, what is live, how durable they are, what is kept.
+extension MountOptions {
+    static let saveOptionNames = [
+        "redirected-pause", "redirected-open", "save-pause", "live", "sync-saves", "keep-days", "keep-size",
+    ]
+
+    /// Takes an option of this family; false if `name` is none.
+    mutating func applySaveOption(_ name: String, _ value: String?) throws(MountOptionError) -> Bool {
+        switch name {
+        case "redirected-pause": streamTimes.redirectedPause = try Self.time(name, value)
+        case "redirected-open": streamTimes.redirectedOpen = try Self.time(name, value)
+        case "save-pause": streamTimes.pause = try Self.time(name, value)
+        case "live": try addLivePatterns(value)
+        case "sync-saves" where value == nil: syncsSaves = true
+        case "keep-days": keptLimits.seconds = try Self.days(name, value)
+        case "keep-size": keptLimits.bytes = try Self.size(name, value)
+        default: return false
+        }
+        return true
+    }
+
+    /// Patterns with colons between; the word `none` takes away those so far.
+    private mutating func addLivePatterns(_ value: String?) throws(MountOptionError) {
+        for pattern in (value ?? "").split(separator: ":", omittingEmptySubsequences: false) {
+            if pattern == "none" {
+                livePatterns = LivePatterns([])
+            } else if pattern.isEmpty || pattern.contains("/") {
+                throw .unusable(
+                    option: "live", value: value,
+                    expected: "patterns for names without slashes, such as *.log:*.trace, or none to take away those so far")
+            } else {
+                livePatterns.add(String(pattern))
+            }
+        }
+    }
+
+    /// Seconds, down to a millisecond; nil for `inf`.
+    private static func time(_ name: String, _ value: String?) throws(MountOptionError) -> Duration? {
+        if value == "inf" { return nil }
+        guard let milliseconds = thousandths(value), milliseconds > 0 else {
+            throw .unusable(
+                option: name, value: value,
+                expected: "seconds, such as 60 or 0.5, or inf for never; with 0 no save would be a transaction")
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    private static func days(_ name: String, _ value: String?) throws(MountOptionError) -> Int64 {
+        guard let days = thousandths(value) else {
+            throw .unusable(option: name, value: value, expected: "days, such as 7 or 0.5, or 0 to keep nothing")
+        }
+        return days * 86_400 / 1_000
+    }
+
+    private static func size(_ name: String, _ value: String?) throws(MountOptionError) -> Int64 {
+        let error = MountOptionError.unusable(
+            option: name, value: value, expected: "bytes, or K, M, G or T of them such as 512M, or 0 to keep nothing")
+        guard var digits = value?[...] else { throw error }
+        let powers: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+        let unit = digits.last.flatMap { powers[Character($0.uppercased())] }
+        if unit != nil { digits.removeLast() }
+        guard isNumber(digits), let number = Int64(digits) else { throw error }
+        let (bytes, overflows) = number.multipliedReportingOverflow(by: unit ?? 1)
+        guard !overflows else { throw error }
+        return bytes
+    }
+
+    /// A decimal number, such as `7`, `0.5` or `.5`, times 1,000; what is beyond the third decimal falls away. Nil for anything
+    /// else, and for what is over 30 years in seconds.
+    private static func thousandths(_ value: String?) -> Int64? {
+        guard let value else { return nil }
+        let parts = value.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let (whole, decimals) = (parts[0], parts.count > 1 ? parts[1] : "0")
+        guard isNumber(decimals), whole.isEmpty && parts.count > 1 || isNumber(whole),
+            let units = Int64(whole.isEmpty ? "0" : whole), units < 1_000_000_000,
+            let rest = Int64((decimals.prefix(3) + "000").prefix(3))
+        else { return nil }
+        return units * 1_000 + rest
+    }
+
+    /// Digits and nothing else: `Int64` would take a sign, too.
+    private static func isNumber(_ text: Substring) -> Bool { !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+}

@@ -1,0 +1,145 @@
+import Coordination
+import DocumentStore
+import FuseKernel
+import Glibc
+import SaverProcesses
+import StorePrimitives
+import Synchronization
+
+/// What the versions of one document share, from its first save on: every node that stands for one of them leads here
+/// (`Node.versions`), the working copies, the published version, and those it superseded that are still open.
+///
+/// Between saves there is no state machine, and the nodes are as all others.
+final class DocumentVersions: Sendable {
+    struct State: ~Copyable {
+        /// Nil between saves.
+        var machine: DocumentSaves?
+        /// The node of the published version, with a lookup counted so that it stays: while there is a machine, and as long as
+        /// the kernel knows other versions, which lead here and are to lead on to it. Else nil.
+        var published: Node?
+        /// How many versions beside the published one the kernel knows, or the mount for it.
+        var others = 0
+        var working: [VersionID: WorkingVersion] = [:]
+        /// The handles that the machine may name.
+        var handles: [SaveHandle: FileHandle] = [:]
+        /// Which file the published version is.
+        var identity: FileIdentity
+
+        /// Calls `body` with the machine beside the rest. Nil if there is none.
+        mutating func withMachine<Result>(_ body: (inout State, inout DocumentSaves) -> Result) -> Result? {
+            // Taken out meanwhile: moved, not copied.
+            guard var own = machine.take() else { return nil }
+            defer { machine = own }
+            return body(&self, &own)
+        }
+
+        /// The published version, if it is held no longer.
+        mutating func letsGo() -> Node? { machine == nil && others == 0 ? published.take() : nil }
+    }
+
+    /// Rank 1e: before the state of a node.
+    let state: Mutex<State>
+    /// Rank b: publishing, one save at a time. Held as long as that takes.
+    let turn = ThreadLock()
+    /// Rank 1d: the document's name stands still, for whoever checks it before changing what it stands for.
+    let naming = ThreadLock()
+    /// Leaf. The names by which the document was open for writing, the last ones: as a process's table of descriptors may show it.
+    let names = Mutex<[EntryName]>([])
+
+    func note(_ name: EntryName) {
+        names.withLock { names in
+            guard !names.contains(name) else { return }
+            if names.count == Self.keptNames { names.removeFirst() }
+            names.append(name)
+        }
+    }
+
+    private static let keptNames = 32
+
+    /// Whether there is a machine. Changes with `state` held; whoever adds a writer to a node looks again with the node's state
+    /// held, which `activate` takes afterwards.
+    let isActive = Atomic<Bool>(false)
+    /// A folder's listing was under way when a save began: the kernel may be about to take an entry from it that was made before.
+    let wasListed = Atomic<Bool>(false)
+    /// Names the document for its locks, which hold for all its versions.
+    let lockKey: UInt64
+
+    init(of node: Node) {
+        lockKey = node.generation
+        state = Mutex(State(identity: node.identity))
+    }
+
+    /// The kernel knows a version no more. Returns the published one if it is to be let go of.
+    func forgot(_ node: Node) -> Node? {
+        state.withLock { state in
+            if node.identity != state.identity { state.others -= 1 }
+            return state.letsGo()
+        }
+    }
+
+    /// The save whose working copy the node is. Takes the state.
+    func working(_ node: Node) -> WorkingVersion? { state.withLock { $0.working[node.versionID] } }
+
+    /// The published version, if the node is the working copy of a save. Takes the state.
+    func published(beside node: Node) -> Node? {
+        state.withLock { $0.working[node.versionID] == nil ? nil : $0.published }
+    }
+
+    /// Whether another version has taken the node's place. Takes the state.
+    func isSuperseded(_ node: Node) -> Bool {
+        state.withLock { $0.identity != node.identity && $0.working[node.versionID] == nil }
+    }
+}
+
+extension Node {
+    /// As a version of its document.
+    var versionID: VersionID { VersionID(generation) }
+
+    /// What locks are kept by: the same for all versions of a document.
+    var lockKey: UInt64 { versions.load()?.lockKey ?? generation }
+}
+
+/// The working copy of one save, as the mount has it.
+final class WorkingVersion: Sendable {
+    let node: Node
+    let copy: WorkingCopy
+    /// Who began the save.
+    let caller: Caller
+    let process: SaveProcess
+    let moment: SaveMoment
+    /// What program the opener ran then; nil if that could not be seen.
+    let image: ProgramImage?
+
+    init(node: Node, copy: WorkingCopy, caller: Caller, process: SaveProcess, moment: SaveMoment, image: ProgramImage?) {
+        self.node = node
+        self.copy = copy
+        self.caller = caller
+        self.process = process
+        self.moment = moment
+        self.image = image
+    }
+
+    /// Who wrote last, so that not every write has its process looked up.
+    let lastWriter = Mutex<(thread: pid_t, process: SaveProcess?)>((0, nil))
+    /// When a FLUSH left it in doubt whether anybody holds it still, in nanoseconds on the monotonic clock.
+    let doubtedAt = Atomic<UInt64>(0)
+    let doubts = Atomic<Int>(0)
+    /// A descriptor was closed that may have been the last.
+    let wasClosed = Atomic<Bool>(false)
+    /// Nobody has written to it yet.
+    let isUntouched = Atomic<Bool>(true)
+    /// Some handle may be mapped: it was opened for reading too.
+    let mayBeMapped = Atomic<Bool>(false)
+    /// Rank c, shared by writes, exclusive for the last moment of a publication in place, when the handles change files.
+    let writing = SharedLock()
+    /// What was written while the content was being copied into the document's own inode; nil when it is not.
+    let written = Mutex<Range<Int64>?>(nil)
+
+    /// With `writing` shared: a publication in place that is under way hears of it.
+    func note(_ range: Range<Int64>) {
+        written.withLock { written in
+            guard let known = written else { return }
+            written = known.isEmpty ? range : min(known.lowerBound, range.lowerBound)..<max(known.upperBound, range.upperBound)
+        }
+    }
+}

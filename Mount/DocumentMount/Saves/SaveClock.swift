@@ -1,0 +1,50 @@
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// Looks at the saves from time to time, as long as there are any.
+final class SaveClock: @unchecked Sendable {
+    /// How many documents want to be looked at.
+    let isNeeded = Atomic<Int>(0)
+    private let isAwake = Atomic<Bool>(false)
+    private let isOver = Atomic<Bool>(false)
+    private let wakeUp = Signal()
+    /// Set by `start`, once.
+    private var thread: NamedThread?
+
+    /// A fifth of the shortest time that a save may pause by default is far finer than anybody tells.
+    private static let beat = 0.1
+    /// Saves come in rows: it does not go to sleep between them, nor is woken by each.
+    private static let patience = 50
+
+    func start(_ look: @escaping @Sendable () -> Void) {
+        thread = NamedThread("quire-saves") { [self] in
+            var idleBeats = 0
+            while !isOver.load(ordering: .relaxed) {
+                idleBeats = isNeeded.load(ordering: .relaxed) > 0 ? 0 : idleBeats + 1
+                look()
+                if idleBeats < Self.patience {
+                    wakeUp.wait(seconds: Self.beat)
+                } else {
+                    isAwake.store(false, ordering: .sequentiallyConsistent)
+                    if isNeeded.load(ordering: .sequentiallyConsistent) == 0 { wakeUp.wait() }
+                    isAwake.store(true, ordering: .relaxed)
+                    idleBeats = 0
+                }
+            }
+        }
+    }
+
+    /// One atomic look while it is awake.
+    func wake() {
+        guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
+        isAwake.store(true, ordering: .relaxed)
+        wakeUp.signal()
+    }
+
+    func stop() {
+        isOver.store(true, ordering: .relaxed)
+        wakeUp.signal()
+        thread?.join()
+    }
+}

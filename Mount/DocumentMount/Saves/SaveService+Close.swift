@@ -1,0 +1,70 @@
+import CLinux
+import Coordination
+import FuseKernel
+import Glibc
+import SaverProcesses
+import StorePrimitives
+import SystemPackage
+
+/// FLUSH, RELEASE, fsync, and what comes before a rename: where saves end.
+extension SaveService {
+    /// A descriptor was closed. Publishes what ends by it; throws what close(2) is to answer.
+    func flushed(_ handle: FileHandle, by caller: Caller) throws(Errno) {
+        handle.isFlushed.store(true, ordering: .relaxed)
+        guard let versions = handle.node.versions.load(), versions.isActive.load(ordering: .acquiring) else { return }
+        let process = processes.process(of: caller.thread)
+        let found = ifActive(versions) { state, machine -> (FlushQuestion, WorkingVersion)? in
+            guard let question = machine.flushing(handle.decision.save, by: process),
+                let version = state.working[question.working]
+            else { return nil }
+            return (question, version)
+        } ?? nil
+        guard let (question, version) = found else { return settle(versions) }
+        // Mostly it is published by the first: the disk may begin while /proc is read.
+        if question.holders != nil, !version.wasClosed.exchange(true, ordering: .relaxed) { version.copy.beginWritingOut() }
+        let identity = version.node.identity
+        let trace = VersionTrace(
+            names: versions.names.withLock { $0 }, inode: locator.presentedInode(identity.inode, on: identity.device))
+        let facts = processes.facts(
+            for: question, from: caller.thread, of: process, trace: trace, since: version.moment, image: version.image,
+            mayBeMapped: version.mayBeMapped.load(ordering: .relaxed))
+        if facts.isInDoubt, version.doubts.wrappingAdd(1, ordering: .relaxed).oldValue < Self.doubtsWaitedFor {
+            version.doubtedAt.store(Self.now, ordering: .relaxed)
+        }
+        let step = ifActive(versions) { _, machine in machine.flush(handle.decision.save, facts) } ?? .none
+        try carryOut(step, versions)
+    }
+
+    /// Who closes descriptors in a row, each in doubt, does not keep those waiting who look the name up.
+    private static let doubtsWaitedFor = 4
+
+    /// The last descriptor and mapping are gone, wherever they were.
+    func released(_ handle: FileHandle) {
+        guard handle.isWritable, let versions = handle.node.versions.load() else { return }
+        let step = ifActive(versions) { state, machine in
+            state.handles[handle.decision.save] = nil
+            return machine.release(handle.decision.save)
+        }
+        guard let step else { return }
+        do throws(Errno) {
+            try carryOut(step, versions)
+        } catch {
+            log.warning("\(handle.node.path ?? .root): a save failed after its program had closed it: \(error)")
+        }
+    }
+
+    /// Before fsync(2): the save is published by it.
+    func synchronizing(_ handle: FileHandle) throws(Errno) {
+        guard handle.decision.version != nil, let versions = handle.node.versions.load() else { return }
+        let step = ifActive(versions) { _, machine in machine.sync(handle.decision.save) } ?? .none
+        try carryOut(step, versions)
+    }
+
+    /// Before a rename or link of the document's name by the caller: what it was saving there comes first (rule 7).
+    func renaming(_ node: Node, by caller: Caller) throws(Errno) {
+        guard let versions = node.versions.load(), versions.isActive.load(ordering: .acquiring) else { return }
+        let asker = saver(caller, for: versions)
+        let steps = ifActive(versions) { _, machine in machine.renaming(by: asker) } ?? []
+        for step in steps { try carryOut(step, versions) }
+    }
+}

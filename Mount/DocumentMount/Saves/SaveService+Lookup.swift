@@ -1,0 +1,83 @@
+import CLinux
+import Coordination
+import FuseKernel
+import StorePrimitives
+import Synchronization
+
+/// LOOKUP: which version a name stands for, by who asks.
+extension SaveService {
+    /// The version for this caller of a document whose file `node` was just seen under its name, with one lookup counted. The
+    /// result has that lookup; nil: there is another file under the name by now. `isSettled`: the kernel may remember the answer.
+    func version(
+        of node: Node, _ versions: DocumentVersions, for caller: Caller?
+    ) -> (node: Node, isSettled: Bool)? {
+        guard versions.isActive.load(ordering: .acquiring) else {
+            guard versions.isSuperseded(node) else { return (node, true) }
+            table.forget(node, count: 1)
+            return nil
+        }
+        guard let caller else { return (node, false) }
+        if let target = arriving(caller, versions) {
+            table.forget(node, count: 1)
+            return (target, false)
+        }
+        awaitDoubtfulEnds(versions)
+        let found = lineage(caller, versions)
+        if found == nil, !versions.isSuperseded(node) { return (node, false) }
+        // Each of the two has a lookup counted.
+        table.forget(node, count: 1)
+        return found.map { ($0, false) }
+    }
+
+    /// The version that the thread was sent on to, with a lookup counted.
+    private func arriving(_ caller: Caller, _ versions: DocumentVersions) -> Node? {
+        let thread = ThreadID(caller.thread)
+        return ifActive(versions) { state, machine in held(machine.arrivalTarget(of: thread), state) } ?? nil
+    }
+
+    private func lineage(_ caller: Caller, _ versions: DocumentVersions) -> Node? {
+        let hasSaves = ifActive(versions) { _, machine in machine.hasSaves } ?? false
+        let asker = hasSaves ? saver(caller, for: versions) : SaveCaller(thread: ThreadID(caller.thread), process: nil)
+        return ifActive(versions) { state, machine in held(machine.lookup(asker), state) } ?? nil
+    }
+
+    /// With the document's state held.
+    private func held(_ version: VersionID?, _ state: borrowing DocumentVersions.State) -> Node? {
+        guard let version else { return nil }
+        let node = state.working[version]?.node ?? (state.published?.versionID == version ? state.published : nil)
+        if let node { table.hold(node) }
+        return node
+    }
+
+    /// A document has one name more, with which its working copies are shown too.
+    func linked(_ node: Node) {
+        guard let versions = node.versions.load(), let notifier = session.current?.notifier else { return }
+        let working = ifActive(versions) { state, _ in state.working.values.map { table.id(of: $0.node) } } ?? []
+        for id in working { notifier.attributesChangedNow(of: id) }
+    }
+
+    // MARK: - Listings
+
+    /// So long after READDIRPLUS was answered the kernel may still be taking the entries in.
+    private static let listingTime: Int64 = 1_000_000_000
+
+    /// A save begins: entries of the document that are on their way to the kernel in a listing say that they hold for long.
+    func noteListing(of folder: Node, _ versions: DocumentVersions) {
+        if cl_monotonic_ns() - folder.listed.load(ordering: .relaxed) < Self.listingTime {
+            versions.wasListed.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// A version was published: has the kernel forget such an entry before the saver's close returns. All names at once where
+    /// the kernel can, since for that it waits for nobody.
+    func forgetListed(_ versions: DocumentVersions, _ link: Node.Link) {
+        guard versions.wasListed.exchange(false, ordering: .relaxed), let notifier = session.current?.notifier,
+            !notifier.everyNameChangedNow()
+        else { return }
+        notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes, waitingAtMost: Self.longestWait)
+    }
+
+    /// The kernel waits for the folder's lock, whose holder waits for one of our threads: there are more of these, but not
+    /// without end.
+    private static let longestWait = 0.1
+}

@@ -1,0 +1,334 @@
+import CLinux
+import Coordination
+import DocumentStore
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// OPEN for writing or with O_TRUNC.
+extension SaveService {
+    /// What is opened, and how it is to be registered.
+    struct Opening {
+        let file: Descriptor
+        /// As it was before it is truncated; nil for a working copy.
+        let status: cl_status?
+        let decision: FileHandle.Decision
+        /// Nil if the document has no saves.
+        let versions: DocumentVersions?
+        /// Whose file it is; nil: that of the node that was asked for.
+        var served: Node?
+        /// To be carried out when the handle is registered.
+        let then: SaveStep
+        let isTruncated: Bool
+    }
+
+    /// What the daemon's own descriptor takes of an app's flags. O_DIRECT is the kernel's affair: the daemon's buffers have
+    /// no alignment. Nor O_APPEND: the kernel says where to write, and fcntl(2) may clear the flag. The name was resolved
+    /// already.
+    static let openFlagsKept = O_ACCMODE | O_SYNC | O_DSYNC | CL_O_NOATIME | CL_O_LARGEFILE
+
+    /// Throws ESTALE to have the kernel walk the path again, after which the caller comes with another version.
+    func open(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool = false) throws(Errno) -> Opening {
+        do throws(Errno) {
+            return try opened(node, flags: flags, caller, creates: creates)
+        } catch {
+            if error == .staleNFSFileHandle { sentOn.note(caller.thread) }
+            if let versions = node.versions.load() { settle(versions) }
+            throw error
+        }
+    }
+
+    private func opened(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool) throws(Errno) -> Opening {
+        let isRepeated = sentOn.take(caller.thread)
+        var request = OpenRequest(
+            version: node.versionID, handle: FileHandle.nextSaveHandle,
+            caller: SaveCaller(thread: ThreadID(caller.thread), process: placeholder(caller)),
+            flags: OpenFlags(flags, creates: creates), mayBeSentOn: !isRepeated)
+        if let versions = node.versions.load(), isAmongSaves(node, versions) {
+            return try openAmongSaves(node, versions, &request, flags, caller)
+        }
+        let file: Descriptor
+        do throws(Errno) {
+            file = try locator.opened(node, flags: flags & Self.openFlagsKept)
+        } catch .staleNFSFileHandle {
+            // Replaced in between.
+            guard let versions = node.versions.load(), isAmongSaves(node, versions) else { throw .staleNFSFileHandle }
+            return try openAmongSaves(node, versions, &request, flags, caller)
+        }
+        let status = try facts(of: file, node, &request)
+        if let reason = request.reasonToBeLive { return live(request, reason, file, status) }
+        let versions = node.versions.storeIfNil(DocumentVersions(of: node))
+        // Makes the machine, which knows of flushed handles.
+        withMachine(of: versions, node) { _, _ in }
+        awaitReleases(versions)
+        if let opening = try decide(node, versions, &request, (file, status), flags, caller) { return opening }
+        return try openAmongSaves(node, versions, &request, flags, caller)
+    }
+
+    private func isAmongSaves(_ node: Node, _ versions: DocumentVersions) -> Bool {
+        versions.isActive.load(ordering: .acquiring) || versions.isSuperseded(node)
+    }
+
+    /// Whether the process is known costs a look at /proc, which an open that is live in any case is spared.
+    private func placeholder(_ caller: Caller) -> SaveProcess? {
+        caller.thread > 0 ? SaveProcess(id: caller.thread, start: 0) : nil
+    }
+
+    private func live(_ request: OpenRequest, _ reason: LiveReason, _ file: Descriptor, _ status: cl_status) -> Opening {
+        counters.withLock { $0.count(.live(reason)) }
+        return Opening(
+            file: file, status: status, decision: FileHandle.Decision(save: request.handle, reason: reason), versions: nil,
+            then: .none, isTruncated: request.flags.contains(.truncates))
+    }
+
+    private func facts(of file: Descriptor, _ node: Node, _ request: inout OpenRequest) throws(Errno) -> cl_status {
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        request.document.isEmpty = status.st.st_size == 0
+        request.document.links = Int(status.st.st_nlink)
+        if request.flags.contains([.writes, .truncates]), let link = node.currentLink {
+            request.document.matchesLivePattern = link.name.withCString { options.livePatterns.matches($0) }
+        }
+        return status
+    }
+
+    /// The document has saves, or the node is a version that is no longer its own.
+    private func openAmongSaves(
+        _ node: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ flags: Int32, _ caller: Caller
+    ) throws(Errno) -> Opening {
+        for _ in 0..<Self.maximumLooks {
+            // It may take some time, in which others save.
+            if request.flags.contains(.truncates) { awaitReleases(versions) }
+            // The working copy is served whatever the document looks like.
+            let current = withMachine(of: versions, node) { state, _ in state.published! }
+            var document: (Descriptor, cl_status)?
+            request.document.refusal = nil
+            if !isOpenSave(node, versions) {
+                do throws(Errno) {
+                    let file = try locator.opened(current, flags: flags & Self.openFlagsKept)
+                    document = (file, try facts(of: file, current, &request))
+                } catch {
+                    request.document.refusal = error.rawValue
+                }
+            }
+            if let opening = try decide(current, versions, &request, document, flags, caller) { return opening }
+        }
+        let thread = request.caller.thread
+        let step = ifActive(versions) { _, machine in machine.abandon(thread) } ?? .none
+        try carryOut(step, versions)
+        throw .resourceBusy
+    }
+
+    private func isOpenSave(_ node: Node, _ versions: DocumentVersions) -> Bool {
+        ifActive(versions) { _, machine in machine.isOpenSave(node.versionID) } ?? false
+    }
+
+    /// How often the document may be another by the time it was looked at: each time somebody has saved it.
+    private static let maximumLooks = 1_000
+
+    /// Nil if the published version is another by now than `current`, so that what is known of it is worth nothing.
+    /// - Parameters:
+    ///   - current: the published version.
+    ///   - document: its file, opened as asked for.
+    private func decide(
+        _ current: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ document: (Descriptor, cl_status)?,
+        _ flags: Int32, _ caller: Caller
+    ) throws(Errno) -> Opening? {
+        request.caller = saver(caller, for: versions)
+        while true {
+            let asked = request
+            let decision = withMachine(of: versions, current) { state, machine -> OpenDecision? in
+                if state.published !== current || machine.isReplacing, !machine.isOpenSave(asked.version) { return nil }
+                return machine.open(asked, now: Self.now)
+            }
+            guard let decision else {
+                // Until the version is in place that perhaps is being put there at this moment.
+                versions.turn.withLock {}
+                return nil
+            }
+            guard case .begin = decision else {
+                return try serve(decision, current, versions, request, document, flags, caller)
+            }
+            // The save whose working copy was asked for ended just now.
+            guard let document else {
+                versions.turn.withLock {}
+                return nil
+            }
+            switch try begin(current, versions, &request, document, caller) {
+            case .decided(let answer): return try serve(answer, current, versions, request, document, flags, caller)
+            case .impossible: continue
+            case .superseded: return nil
+            }
+        }
+    }
+
+    private enum Beginning {
+        case decided(OpenDecision)
+        /// There can be no working copy, which the request now says.
+        case impossible
+        case superseded
+    }
+
+    /// Makes the working copy.
+    private func begin(
+        _ current: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ document: (Descriptor, cl_status),
+        _ caller: Caller
+    ) throws(Errno) -> Beginning {
+        guard let process = request.caller.process, let link = current.currentLink else {
+            guard versions.state.withLock({ $0.published === current }) else { return .superseded }
+            request.document.links = 0
+            return .impossible
+        }
+        let folder = try locator.folder(link.parent)
+        let moment = processes.moment()
+        let image = processes.image(of: process)
+        let copy: WorkingCopy
+        do {
+            copy = try store.workingCopy(of: document.0, status: document.1, in: folder)
+        } catch .room, .unmade(.noSpace), .unmade(.diskQuotaExceeded) {
+            request.document.hasRoom = false
+            return .impossible
+        } catch {
+            request.document.attributesAreTransferable = false
+            return .impossible
+        }
+        let node = table.lookedUp(copy.identity, type: S_IFREG)
+        node.state.withLock { $0.pinned = copy.file }
+        node.hasNoCapabilities.store(true, ordering: .relaxed)
+        _ = node.versions.storeIfNil(versions)
+        versions.state.withLock { $0.others += 1 }
+        let asked = request
+        let decision = withMachine(of: versions, current) { state, machine in
+            let decision = machine.begin(asked, working: node.versionID, at: moment, now: Self.now)
+            if case .sendOn(to: node.versionID) = decision {
+                state.working[node.versionID] = WorkingVersion(
+                    node: node, copy: copy, caller: caller, process: process, moment: moment, image: image)
+            }
+            return decision
+        }
+        if case .sendOn(to: node.versionID) = decision {
+            noteListing(of: link.parent, versions)
+            versions.note(link.name)
+        } else {
+            copy.discard()
+            table.forget(node, count: 1)
+            if case .begin = decision { return .superseded }
+        }
+        return .decided(decision)
+    }
+
+    private func serve(
+        _ decision: OpenDecision, _ current: Node, _ versions: DocumentVersions, _ request: OpenRequest,
+        _ document: (Descriptor, cl_status)?, _ flags: Int32, _ caller: Caller
+    ) throws(Errno) -> Opening {
+        switch decision {
+        case .refuse(let errno):
+            settle(versions)
+            throw Errno(rawValue: errno)
+        case .sendOn:
+            throw .staleNFSFileHandle
+        case .begin: preconditionFailure("begin is answered by what comes of it")
+        case .serve(let version, let kind, let then):
+            counters.withLock { $0.count(kind) }
+            do throws(Errno) {
+                return try opening(version, kind, then, current, versions, request, document, flags)
+            } catch {
+                giveUp(request.handle, versions, then)
+                throw error
+            }
+        }
+    }
+
+    private func opening(
+        _ version: VersionID, _ kind: OpenKind, _ then: SaveStep, _ current: Node, _ versions: DocumentVersions,
+        _ request: OpenRequest, _ document: (Descriptor, cl_status)?, _ flags: Int32
+    ) throws(Errno) -> Opening {
+        let (working, published) = versions.state.withLock { ($0.working[version], $0.published) }
+        let isElsewhere = request.version != version
+        var decision = FileHandle.Decision(save: request.handle, isElsewhere: isElsewhere)
+        if case .live(let reason) = kind { decision.reason = reason }
+        // The kernel knows the size of the node that it asked to open; another version's end is for its file to find.
+        let access = flags & (Self.openFlagsKept | (isElsewhere ? O_APPEND : 0))
+        func opening(_ file: Descriptor, _ status: cl_status?, of served: Node) -> Opening {
+            Opening(
+                file: file, status: status, decision: decision, versions: versions, served: served, then: then,
+                isTruncated: request.flags.contains(.truncates))
+        }
+        if let working {
+            decision.version = working
+            if flags & O_ACCMODE == O_RDWR { working.mayBeMapped.store(true, ordering: .relaxed) }
+            return opening(try locator.reopened(working.copy.file, flags: access), nil, of: working.node)
+        }
+        // The machine may be gone by now: a live open leaves nothing in it.
+        guard let published = [published, current].compactMap({ $0 }).first(where: { $0.versionID == version })
+        else { throw .staleNFSFileHandle }
+        if !isElsewhere, let document, published === current {
+            return opening(document.0, document.1, of: published)
+        }
+        let file = try locator.opened(published, flags: access)
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        return opening(file, status, of: published)
+    }
+
+    /// A file that is made by its open has no older version to protect.
+    func decisionForNewFile() -> FileHandle.Decision {
+        counters.withLock { $0.count(.live(.newFile)) }
+        return FileHandle.Decision(save: FileHandle.nextSaveHandle, reason: .newFile)
+    }
+
+    /// It was decided how to open, and is not opened after all.
+    func abandoned(_ opening: Opening) {
+        guard let versions = opening.versions else { return }
+        giveUp(opening.decision.save, versions, opening.then)
+    }
+
+    /// A handle that the machine knows is not to be.
+    private func giveUp(_ handle: SaveHandle, _ versions: DocumentVersions, _ then: SaveStep) {
+        let step = ifActive(versions) { _, machine in machine.release(handle) } ?? .none
+        try? carryOut(step, versions)
+        try? carryOut(then, versions)
+    }
+
+    /// The handle is there: from now on it may be led to another file. Ends what the open brought to an end.
+    func registered(_ handle: FileHandle, _ opening: Opening) {
+        guard let versions = opening.versions else { return }
+        let moved = ifActive(versions) { state, machine -> Node? in
+            guard let published = state.published else { return nil }
+            if handle.isWritable {
+                state.handles[handle.decision.save] = handle
+                // The machine that decided may be gone, and this one made before the handle was there to be seen.
+                if machine.version(of: handle.decision.save) == nil {
+                    machine.adopt(LiveWriter(
+                        handle: handle.decision.save, process: nil, reason: handle.decision.reason ?? .outlivedSave))
+                }
+                guard machine.version(of: handle.decision.save) == published.versionID else { return nil }
+            }
+            return published === opening.served || opening.decision.version?.node === published ? nil : published
+        } ?? versions.state.withLock { state in
+            // Saved by somebody, and over, in between.
+            guard handle.isWritable, opening.decision.version == nil, let published = state.published,
+                opening.served?.identity != state.identity
+            else { return nil }
+            return published
+        }
+        // Another version was published between the decision and now.
+        if let moved, let file = try? locator.opened(moved, flags: handle.flags & (Self.openFlagsKept | O_APPEND)) {
+            handle.redirect(to: file, of: moved)
+        }
+        try? carryOut(opening.then, versions)
+        settle(versions)
+    }
+}
+
+extension OpenFlags {
+    init(_ flags: Int32, creates: Bool) {
+        self = []
+        if flags & O_ACCMODE != O_RDONLY { insert(.writes) }
+        if flags & O_TRUNC != 0 { insert(.truncates) }
+        if flags & O_APPEND != 0 { insert(.appends) }
+        if flags & (O_SYNC | O_DSYNC) != 0 { insert(.synchronous) }
+        if creates { insert(.creates) }
+    }
+}

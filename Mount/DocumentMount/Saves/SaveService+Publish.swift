@@ -1,0 +1,289 @@
+import CLinux
+import Coordination
+import DocumentStore
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Carrying out what the machine says of a save.
+extension SaveService {
+    /// Throws what the app is to be told. With no lock held.
+    func carryOut(_ step: SaveStep, _ versions: DocumentVersions) throws(Errno) {
+        defer { settle(versions) }
+        switch step {
+        case .none: return
+        case .refuse(let errno): throw Errno(rawValue: errno)
+        case .discard(let id, let reason):
+            drop(id, reason, versions)
+            if let errno = reason.errno { throw Errno(rawValue: errno) }
+        case .publish(let id, let cause): try publish(id, cause, versions)
+        }
+    }
+
+    private func publish(_ id: VersionID, _ cause: PublishCause, _ versions: DocumentVersions) throws(Errno) {
+        // Before the turn, which other savers wait for: the disk may take long.
+        var failure: Errno?
+        if let version = versions.state.withLock({ $0.working[id] }) {
+            do throws(Errno) { try version.copy.writeOut() } catch { failure = error }
+        }
+        let notOnDisk = failure
+        let next = versions.turn.withLock { () -> SaveStep in
+            do throws(Errno) {
+                return try publishInTurn(id, cause, versions, notOnDisk)
+            } catch {
+                failure = error
+                return ifActive(versions) { _, machine in machine.failed(id, errno: error.rawValue, now: Self.now) } ?? .none
+            }
+        }
+        if case .discard(let id, let reason) = next { drop(id, reason, versions) }
+        if case .refuse(let errno) = next { throw Errno(rawValue: errno) }
+        if let failure { throw failure }
+    }
+
+    /// Returns what is to be done when the turn is given up. Throws when the machine is to be told of the failure.
+    private func publishInTurn(
+        _ id: VersionID, _ cause: PublishCause, _ versions: DocumentVersions, _ notOnDisk: Errno?
+    ) throws(Errno) -> SaveStep {
+        awaitReleases(versions)
+        let found = ifActive(versions) { state, machine -> (PublishDecision, WorkingVersion, Node)? in
+            guard let version = state.working[id], let published = state.published else { return nil }
+            let facts = PublishFacts(links: published.currentLink == nil ? 0 : 1)
+            return (machine.plan(id, for: cause, facts, now: Self.now), version, published)
+        } ?? nil
+        guard let (decision, version, published) = found else { return .none }
+        let plan: PublishPlan
+        switch decision {
+        case .none: return .none
+        case .discard(let reason): return .discard(id, reason)
+        case .publish(let wanted): plan = wanted
+        }
+        if plan.keepsReplaced { keep(published, versions) }
+        if let notOnDisk { throw notOnDisk }
+        if plan.mode == .replace {
+            do throws(PublishFailure) {
+                let folder = try replace(published, by: version, plan, versions)
+                guard options.syncsSaves || cause == .synced else { return .none }
+                // It is published, only perhaps not for good.
+                do throws(Errno) { try version.copy.makeDurable(namesIn: folder) } catch { return .refuse(error.rawValue) }
+                return .none
+            } catch {
+                switch error {
+                case .removed, .replaced: return ifActive(versions) { _, machine in machine.vanished(id) } ?? .none
+                case .linked, .attribute, .nameRefused: ifActive(versions) { _, machine in machine.staysInPlace(id) }
+                case .failed(let errno): throw errno
+                }
+            }
+        }
+        do throws(PublishFailure) {
+            try copy(version, into: published, plan, versions)
+            return .none
+        } catch {
+            if case .failed(let errno) = error { throw errno }
+            throw .ioError
+        }
+    }
+
+    // MARK: - Under the name (rule 8)
+
+    /// Returns the document's folder.
+    private func replace(
+        _ published: Node, by version: WorkingVersion, _ plan: PublishPlan, _ versions: DocumentVersions
+    ) throws(PublishFailure) -> Descriptor {
+        // Handles of earlier saves may still write to the version that goes: not between the rename and their redirection.
+        let (link, folder) = try withoutWriting(earlierSaves(on: published, versions)[...]) { () throws(PublishFailure) in
+            try putUnderName(of: published, version, plan, versions)
+        }
+        // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
+        watches.superseded(published)
+        journal.written(version.node, version.caller)
+        forgetListed(versions, link)
+        // Its times changed in the store, and the kernel did not do it.
+        changedFolders.withLock { $0[ObjectIdentifier(link.parent)] = link.parent }
+        // Who has the old version open sees that it has no name any more.
+        if published.state.withLock({ !$0.handles.isEmpty }) {
+            session.current?.notifier.attributesChangedNow(of: table.id(of: published))
+        }
+        return folder
+    }
+
+    /// Saves that were published by fsync before, and of which handles write the version, the oldest first.
+    private func earlierSaves(on published: Node, _ versions: DocumentVersions) -> [WorkingVersion] {
+        let found = ifActive(versions) { state, _ in
+            state.handles.values.compactMap { handle in
+                (handle.redirectedTo ?? handle.node) === published ? handle.decision.version : nil
+            }
+        } ?? []
+        var saves: [WorkingVersion] = []
+        for save in found where !saves.contains(where: { $0 === save }) { saves.append(save) }
+        return saves.sorted { $0.node.generation < $1.node.generation }
+    }
+
+    private func withoutWriting<Result>(
+        _ saves: ArraySlice<WorkingVersion>, _ body: () throws(PublishFailure) -> Result
+    ) throws(PublishFailure) -> Result {
+        guard let first = saves.first else { return try body() }
+        return try first.writing.alone { () throws(PublishFailure) in try withoutWriting(saves.dropFirst(), body) }
+    }
+
+    private func putUnderName(
+        of published: Node, _ version: WorkingVersion, _ plan: PublishPlan, _ versions: DocumentVersions
+    ) throws(PublishFailure) -> (Node.Link, Descriptor) {
+        let (link, handles, folder) = try locator.names.changing { () throws(PublishFailure) in
+            try versions.naming.withLock { () throws(PublishFailure) in
+                guard let link = published.currentLink else { throw .removed }
+                let folder: Descriptor
+                let pinned: Descriptor
+                do throws(Errno) {
+                    folder = try locator.folder(link.parent)
+                    pinned = try descriptor(of: published, version, link, folder)
+                } catch {
+                    throw error == .noSuchFileOrDirectory ? .removed : .failed(error)
+                }
+                // Whoever opens it on the way finds it so: its name is the other's at the same time as the rename.
+                published.state.withLock { $0.pinned = pinned }
+                var isPublished = false
+                defer { if !isPublished { published.state.withLock { $0.pinned = nil } } }
+                link.parent.publicationsBegun.add(1, ordering: .acquiringAndReleasing)
+                defer { link.parent.publicationsDone.add(1, ordering: .acquiringAndReleasing) }
+                try version.copy.publish(
+                    as: link.name, in: folder, replacing: published.identity, keepingTimes: !plan.setsModificationTime)
+                isPublished = true
+                link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
+                published.superseded(pinned: pinned)
+                table.detach(published)
+                return (link, takeOver(version, versions), folder)
+            }
+        }
+        redirect(handles, to: version.copy.file, of: version.node)
+        return (link, folder)
+    }
+
+    /// By which the old version is found when it has no name any more.
+    private func descriptor(
+        of published: Node, _ version: WorkingVersion, _ link: Node.Link, _ folder: Descriptor
+    ) throws(Errno) -> Descriptor {
+        if version.copy.documentIdentity == published.identity { return version.copy.document }
+        return try link.name.withCString { (name) throws(Errno) in
+            try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+        }
+    }
+
+    /// The working copy is the published version from here on. Returns the handles that are to go on with another file.
+    private func takeOver(_ version: WorkingVersion, _ versions: DocumentVersions) -> [FileHandle] {
+        ifActive(versions) { state, machine in
+            let id = version.node.versionID
+            let writers = machine.published(id)
+            state.working[id] = nil
+            state.published = version.node
+            state.identity = version.node.identity
+            return writers.compactMap { state.handles[$0.handle] }.filter { $0.node !== version.node }
+        } ?? []
+    }
+
+    private func redirect(_ handles: [FileHandle], to file: Descriptor, of node: Node) {
+        for handle in handles {
+            let flags = handle.flags & (Self.openFlagsKept | O_APPEND)
+            if let descriptor = try? locator.reopened(file, flags: flags) { handle.redirect(to: descriptor, of: node) }
+        }
+    }
+
+    // MARK: - Into the document's own inode (rule 12)
+
+    private func copy(
+        _ version: WorkingVersion, into published: Node, _ plan: PublishPlan, _ versions: DocumentVersions
+    ) throws(PublishFailure) {
+        let target: Descriptor
+        let folder: Descriptor
+        guard let link = published.currentLink, let path = published.path else { throw .failed(.noSuchFileOrDirectory) }
+        do throws(Errno) {
+            target = try locator.opened(published, flags: O_RDWR | CL_O_LARGEFILE)
+            folder = try locator.folder(link.parent)
+        } catch {
+            throw .failed(error)
+        }
+        version.written.withLock { $0 = 0..<0 }
+        defer { version.written.withLock { $0 = nil } }
+        try version.copy.publishInPlace(at: path, in: folder, into: target, keepingTimes: !plan.setsModificationTime)
+        do throws(Errno) {
+            try version.writing.alone { () throws(Errno) in
+                // What was written meanwhile.
+                let range = version.written.withLock { $0 ?? 0..<0 }
+                try version.copy.bringUpToDate(target, in: range)
+                let handles = ifActive(versions) { state, machine -> [FileHandle] in
+                    let id = version.node.versionID
+                    let writers = machine.published(id)
+                    state.working[id] = nil
+                    return writers.compactMap { state.handles[$0.handle] }
+                } ?? []
+                redirect(handles, to: target, of: published)
+            }
+        } catch {
+            throw .failed(error)
+        }
+        // What the kernel asks of the working copy's node is from now on answered by the document.
+        version.node.state.withLock { $0.pinned = target }
+        table.detach(version.node)
+        table.forget(version.node, count: 1)
+        journal.written(published, version.caller)
+        session.current?.notifier.contentsChanged(of: table.id(of: published))
+        writtenElsewhere(published)
+    }
+
+    // MARK: - Not at all
+
+    private func drop(_ id: VersionID, _ reason: DiscardReason, _ versions: DocumentVersions) {
+        let found = versions.state.withLock { state in (state.working.removeValue(forKey: id), state.published) }
+        guard let version = found.0 else { return }
+        if reason.keepsContent { keep(version, reason.kept, at: found.1?.path) }
+        version.copy.discard()
+        // The kernel may have it under the name still, and with it the space that it takes.
+        if let link = found.1?.currentLink {
+            session.current?.notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)
+        }
+        table.forget(version.node, count: 1)
+    }
+
+    private func keep(_ version: WorkingVersion, _ reason: KeptVersion.Reason, at path: StorePath?) {
+        var status = cl_status()
+        guard let path, cl_statx_fd(version.copy.file.number, &status) == 0, status.st.st_size > 0 else { return }
+        let saver = KeptVersion.Saver(
+            pid: version.process.id, name: ProcessFacts.name(of: version.process.id) ?? "", uid: version.caller.uid)
+        do throws(Errno) {
+            try store.kept.keep(version.copy.file, moving: true, document: path, saver: saver, reason: reason)
+            log.notice("\(path): a save was not published and is kept for `quire recover`: \(reason)")
+        } catch {
+            log.warning("\(path): what an aborted save had written could not be kept: \(error)")
+        }
+    }
+
+    /// The version that is about to be replaced, which another program saved meanwhile.
+    private func keep(_ published: Node, _ versions: DocumentVersions) {
+        guard let path = published.path, let file = try? locator.opened(published, flags: O_RDONLY) else { return }
+        do throws(Errno) {
+            try store.kept.keep(file, moving: false, document: path, saver: nil, reason: .overtaken)
+        } catch {
+            log.warning("\(path): the version that was saved over could not be kept: \(error)")
+        }
+    }
+
+    /// The mount is ending: nobody will finish the saves that are still open.
+    func keepUnfinished() {
+        for versions in activeDocuments {
+            let (open, path) = versions.state.withLock { (Array($0.working.values), $0.published?.path) }
+            for version in open { keep(version, .unfinished, at: path) }
+        }
+    }
+}
+
+extension DiscardReason {
+    var kept: KeptVersion.Reason {
+        switch self {
+        case .killed(let signal): .killed(signal: signal ?? SIGKILL)
+        case .writeFailed(let errno): .writeError(Errno(rawValue: errno))
+        case .publishFailed(let errno): .publishError(Errno(rawValue: errno))
+        case .removed: .removed
+        case .neverOpened: .unfinished
+        }
+    }
+}

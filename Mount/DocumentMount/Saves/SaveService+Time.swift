@@ -1,0 +1,61 @@
+import Coordination
+import StorePrimitives
+import SystemPackage
+
+/// What time does to saves (rule 11).
+extension SaveService {
+    /// On the thread of the clock.
+    func tick() {
+        sentOn.forgetOld()
+        tellOfFolders()
+        watches.tellOfWriting()
+        for versions in activeDocuments {
+            let now = Self.now
+            let due = ifActive(versions) { state, machine -> [VersionID: WorkingVersion]? in
+                guard let deadline = machine.nextDeadline, deadline <= now else { return nil }
+                return state.working
+            } ?? nil
+            guard let working = due else {
+                settle(versions)
+                continue
+            }
+            // Looked up before, for every save: /proc is not read with a lock held.
+            let execed = working.compactMapValues { version in
+                version.image.map { processes.hasExeced(version.process, since: $0) } ?? false
+            }
+            let steps = ifActive(versions) { _, machine in
+                machine.tick(now: now) { _, version in execed[version] ?? false }
+            } ?? []
+            for step in steps { finish(step, versions) }
+            settle(versions)
+        }
+    }
+
+    /// Ten times a second for all that was saved meanwhile: each save alone would have the kernel ask for its folder's times.
+    private func tellOfFolders() {
+        let folders = changedFolders.withLock { folders in
+            defer { folders = [:] }
+            return folders.values
+        }
+        for folder in folders { session.current?.notifier.attributesChangedNow(of: table.id(of: folder)) }
+    }
+
+    /// A document was written through another version's node: the kernel does not tell its watches.
+    func writtenElsewhere(_ published: Node) {
+        if watches.written(published) { clock.wake() }
+    }
+
+    private func finish(_ step: SaveStep, _ versions: DocumentVersions) {
+        do throws(Errno) {
+            try carryOut(step, versions)
+        } catch {
+            log.warning("a document that is written in pieces could not be brought up to date: \(error)")
+        }
+    }
+
+    func stop() {
+        clock.stop()
+        watches.stop()
+        keepUnfinished()
+    }
+}

@@ -1,0 +1,103 @@
+import CLinux
+import Coordination
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// What a save's program does with its handles.
+extension SaveService {
+    /// Runs a write through a handle on a working copy, and again after making room if it fails for want of it (rule 7).
+    func writing(
+        _ handle: FileHandle, _ version: WorkingVersion, by caller: Caller, at offset: off_t, count wanted: Int,
+        _ write: (Descriptor) throws(Errno) -> Int
+    ) throws(Errno) -> Int {
+        version.isUntouched.store(false, ordering: .relaxed)
+        func writeAndNote() throws(Errno) -> Int {
+            try version.writing.shared { () throws(Errno) in
+                let count = try write(handle.descriptor)
+                version.note(Int64(offset)..<Int64(offset + count))
+                return count
+            }
+        }
+        let count: Int
+        do throws(Errno) {
+            count = try writeAndNote()
+        } catch {
+            guard try makesRoom(after: error, for: wanted, handle, version) else { throw error }
+            count = try writeAndNote()
+        }
+        wrote(handle, version, by: caller, end: Int64(offset + count))
+        if let published = handle.redirectedTo { writtenElsewhere(published) }
+        return count
+    }
+
+    private func wrote(_ handle: FileHandle, _ version: WorkingVersion, by caller: Caller, end: Int64) {
+        guard let versions = handle.node.versions.load() else { return }
+        let process = writer(caller.thread, version)
+        _ = ifActive(versions) { _, machine in
+            machine.wrote(handle.decision.save, by: process, end: UInt64(clamping: end), now: Self.now)
+        }
+    }
+
+    private func writer(_ thread: pid_t, _ version: WorkingVersion) -> SaveProcess? {
+        guard thread > 0 else { return nil }
+        let known = version.lastWriter.withLock { $0 }
+        if known.thread == thread { return known.process }
+        let process = processes.process(of: thread)
+        version.lastWriter.withLock { $0 = (thread, process) }
+        return process
+    }
+
+    /// Whether the save has become live, for the room that the published version took. Only if that is enough for this write
+    /// and a good part of what was written: else the old version would be lost for a save that fails all the same.
+    private func makesRoom(
+        after error: Errno, for wanted: Int, _ handle: FileHandle, _ version: WorkingVersion
+    ) throws(Errno) -> Bool {
+        let isRoom = error == .noSpace || error == .diskQuotaExceeded
+        guard isRoom || error == .fileTooLarge || error == .ioError, let versions = handle.node.versions.load()
+        else { return false }
+        let published = versions.state.withLock { $0.published }
+        var makesRoom = false
+        var own = cl_status()
+        if isRoom, let published, let old = try? locator.status(of: published), cl_statx_fd(version.copy.file.number, &own) == 0 {
+            makesRoom = old.st.st_blocks * 512 >= wanted && old.st.st_blocks * 4 >= own.st.st_blocks
+        }
+        let step = ifActive(versions) { _, machine in
+            machine.writeFailed(
+                handle.decision.save, errno: error.rawValue, truncatingMakesRoom: makesRoom)
+        } ?? .none
+        guard case .publish = step else { return false }
+        do throws(Errno) { try carryOut(step, versions) } catch { return false }
+        return true
+    }
+
+    /// ftruncate(2), fallocate(2) and the like through a handle on a working copy.
+    func changing<Result>(_ handle: FileHandle, _ body: (Descriptor) throws(Errno) -> Result) throws(Errno) -> Result {
+        try changing(handle.decision.version) { () throws(Errno) in try body(handle.descriptor) }
+    }
+
+    /// truncate(2), by name, of a node that may be a working copy.
+    func changing<Result>(_ node: Node, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+        try changing(node.versions.load()?.working(node), body)
+    }
+
+    private func changing<Result>(_ version: WorkingVersion?, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+        guard let version else { return try body() }
+        version.isUntouched.store(false, ordering: .relaxed)
+        return try version.writing.shared { () throws(Errno) in
+            defer { version.note(0..<Int64.max) }
+            return try body()
+        }
+    }
+
+    func truncated(_ handle: FileHandle) {
+        guard let versions = handle.node.versions.load() else { return }
+        _ = ifActive(versions) { _, machine in machine.truncated(handle.decision.save, now: Self.now) }
+    }
+
+    func timesSet(on node: Node) {
+        guard let versions = node.versions.load() else { return }
+        _ = ifActive(versions) { _, machine in machine.timesSet(node.versionID) }
+    }
+}

@@ -1,0 +1,201 @@
+import CLinux
+import Coordination
+import DocumentStore
+import FuseKernel
+import Glibc
+import Logging
+import SaverProcesses
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// The saves of the mount: has a document's state machine (`DocumentSaves`) told of what the kernel asks, and does what it
+/// says. One file of this folder for each part of a save's life.
+///
+/// Documents without a save pay one look at `Node.versions`, and those opens that truncate a look at the document.
+final class SaveService: Sendable {
+    let table: NodeTable
+    let locator: Locator
+    let store: VersionStore
+    let journal: ChangeJournal
+    let session: SessionReference
+    let options: MountOptions
+    let log: Logger
+    let processes: ProcessTable
+    /// Leaf. How many opens were transactions, and how many live for which reason.
+    let counters = Mutex(SaveCounters())
+    /// Leaf. The documents that have a machine.
+    private let active = Mutex<[ObjectIdentifier: DocumentVersions]>([:])
+    let sentOn = SentOnThreads()
+    /// Leaf. Folders in which versions were put under names, of which the kernel is to be told.
+    let changedFolders = Mutex<[ObjectIdentifier: Node]>([:])
+    let clock = SaveClock()
+    let watches: DocumentWatches
+
+    init(
+        table: NodeTable, locator: Locator, store: VersionStore, journal: ChangeJournal, session: SessionReference,
+        options: MountOptions, log: Logger
+    ) throws(Errno) {
+        self.table = table
+        self.locator = locator
+        self.store = store
+        self.journal = journal
+        self.session = session
+        self.options = options
+        self.log = log
+        guard let processes = ProcessTable() else { throw .noSuchFileOrDirectory }
+        self.processes = processes
+        watches = DocumentWatches(table: table, log: log)
+    }
+
+    func start(mountPoint: [UInt8], _ startRepeating: @escaping MountConfiguration.StartRepeating) {
+        clock.start { [unowned self] in tick() }
+        watches.start(mountPoint: mountPoint, startRepeating)
+    }
+
+    /// The documents that have a save, or something left of one.
+    var activeDocuments: [DocumentVersions] { active.withLock { Array($0.values) } }
+
+    var hasActiveDocuments: Bool { clock.isNeeded.load(ordering: .relaxed) > 0 }
+
+    // MARK: - A document's machine
+
+    /// Calls `body` with the document's machine, made if there is none. `node` is a version that the kernel knows. Rank 1e.
+    func withMachine<Result>(
+        of versions: DocumentVersions, _ node: Node, _ body: (inout DocumentVersions.State, inout DocumentSaves) -> Result
+    ) -> Result {
+        var result: Result?
+        versions.state.withLock { state in
+            if state.machine == nil { activate(versions, node, &state) }
+            result = state.withMachine(body)
+        }
+        return result!
+    }
+
+    /// Calls `body` if the document has a machine.
+    func ifActive<Result>(
+        _ versions: DocumentVersions, _ body: (inout DocumentVersions.State, inout DocumentSaves) -> Result
+    ) -> Result? {
+        guard versions.isActive.load(ordering: .acquiring) else { return nil }
+        var result: Result?
+        versions.state.withLock { result = $0.withMachine(body) }
+        return result
+    }
+
+    private func activate(_ versions: DocumentVersions, _ node: Node, _ state: inout DocumentVersions.State) {
+        let published = state.published ?? node
+        if state.published == nil {
+            precondition(node.identity == state.identity, "as long as there are other versions the published one is held")
+            table.hold(node)
+            state.published = node
+        }
+        // From here on whoever adds a writer to the node comes here first.
+        versions.isActive.store(true, ordering: .sequentiallyConsistent)
+        let handles = published.state.withLock { $0.handles.filter(\.isWritable) }
+        let writers = handles.map { handle in
+            LiveWriter(
+                handle: handle.decision.save, process: nil, reason: handle.decision.reason ?? .outlivedSave,
+                isFlushed: handle.isFlushed.load(ordering: .relaxed))
+        }
+        state.handles = Dictionary(uniqueKeysWithValues: handles.map { ($0.decision.save, $0) })
+        state.machine = DocumentSaves(published: published.versionID, writers: writers, times: options.streamTimes)
+        active.withLock { $0[ObjectIdentifier(versions)] = versions }
+        clock.isNeeded.add(1, ordering: .relaxed)
+        clock.wake()
+    }
+
+    /// Drops the machine when there is nothing in it that the mount does not know itself. With no lock held.
+    func settle(_ versions: DocumentVersions) {
+        let published = versions.state.withLock { state -> Node? in
+            guard let machine = state.machine, machine.isIdle, state.working.isEmpty else { return nil }
+            state.machine = nil
+            state.handles = [:]
+            versions.isActive.store(false, ordering: .sequentiallyConsistent)
+            active.withLock { $0[ObjectIdentifier(versions)] = nil }
+            clock.isNeeded.subtract(1, ordering: .relaxed)
+            return state.letsGo()
+        }
+        if let published { table.forget(published, count: 1) }
+    }
+
+    // MARK: - Facts
+
+    static var now: UInt64 { UInt64(clamping: cl_monotonic_ns()) }
+
+    /// Who makes a request, as far as `machine` can need to know.
+    func saver(_ caller: Caller, for versions: DocumentVersions) -> SaveCaller {
+        let thread = ThreadID(caller.thread)
+        guard let process = processes.process(of: caller.thread) else { return SaveCaller(thread: thread, process: nil) }
+        let since = ifActive(versions) { _, machine in machine.momentOfAncestors(of: process) } ?? nil
+        guard let since else { return SaveCaller(thread: thread, process: process) }
+        return SaveCaller(thread: thread, process: process, ancestors: processes.ancestors(of: process, since: since))
+    }
+
+    /// Waits a moment for the RELEASE of handles that were flushed: where a process has closed its last descriptor, RELEASE
+    /// follows at once, before anything else that the process does. With no lock held.
+    func awaitReleases(_ versions: DocumentVersions) {
+        waitWhile(versions) { _, machine in machine.holders(of: machine.published) != nil }
+    }
+
+    /// The same for saves that were closed by whoever is known to have had them, when it was in doubt whether others have: what
+    /// close(2) has answered is to be seen by who looks afterwards.
+    func awaitDoubtfulEnds(_ versions: DocumentVersions) {
+        waitWhile(versions) { state, machine in
+            let now = Self.now
+            return state.working.contains { id, version in
+                now &- version.doubtedAt.load(ordering: .relaxed) < Self.doubtPatience && machine.holders(of: id) != nil
+            }
+        }
+    }
+
+    /// Looks again and again until the document is not waited for any more, or the time is up.
+    private func waitWhile(
+        _ versions: DocumentVersions, isWaitedFor: (inout DocumentVersions.State, inout DocumentSaves) -> Bool
+    ) {
+        for _ in 0..<Self.releaseLooks {
+            guard ifActive(versions, isWaitedFor) ?? false else { return }
+            usleep(Self.releasePause)
+        }
+    }
+
+    /// Somebody who has it open goes on having it: readers do not wait for that.
+    private static let doubtPatience: UInt64 = 20_000_000
+
+    /// 20 ms in all, as long as locks wait for it. Longer, and somebody else holds the file: it counts as open then.
+    private static let releaseLooks = 400
+    private static let releasePause: UInt32 = 50
+}
+
+/// Threads whose open(2) was answered ESTALE: the kernel repeats an open once, so the next one is not to be answered so again.
+/// An open that found its path gone never comes back; its thread is forgotten after some seconds.
+final class SentOnThreads: Sendable {
+    private let threads = Mutex<[pid_t: Int64]>([:])
+    private let count = Atomic<Int>(0)
+    private static let patience: Int64 = 5_000_000_000
+
+    func note(_ thread: pid_t) {
+        threads.withLock { threads in
+            threads[thread] = cl_monotonic_ns()
+            count.store(threads.count, ordering: .relaxed)
+        }
+    }
+
+    /// Whether this open is the repetition.
+    func take(_ thread: pid_t) -> Bool {
+        guard count.load(ordering: .relaxed) > 0 else { return false }
+        return threads.withLock { threads in
+            defer { count.store(threads.count, ordering: .relaxed) }
+            guard let since = threads.removeValue(forKey: thread) else { return false }
+            return cl_monotonic_ns() - since < Self.patience
+        }
+    }
+
+    func forgetOld() {
+        guard count.load(ordering: .relaxed) > 0 else { return }
+        let now = cl_monotonic_ns()
+        threads.withLock { threads in
+            threads = threads.filter { now - $0.value < Self.patience }
+            count.store(threads.count, ordering: .relaxed)
+        }
+    }
+}

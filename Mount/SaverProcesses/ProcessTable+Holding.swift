@@ -1,0 +1,178 @@
+import CLinux
+import Coordination
+import Glibc
+
+/// Whether somebody has a version open for writing, or mapped.
+enum Holding {
+    case none
+    case holds
+    /// It has descriptors or mappings that cannot be seen.
+    case unknown
+}
+
+/// What a look into one table of descriptors shows.
+enum TableLook: Equatable {
+    /// A descriptor on the version, open for writing.
+    case holds
+    /// Descriptors, but none on the version.
+    case others
+    /// None: all are closed, or its threads are past that point of their exit, or gone.
+    case empty
+    /// There are some, but they are not shown.
+    case hidden
+    /// Nothing at all is shown.
+    case unreadable
+}
+
+extension ProcessTable {
+    /// Looks through the descriptors of a thread: about 5 µs and 2.5 for each.
+    func look(at thread: pid_t, for trace: VersionTrace) -> TableLook {
+        guard countsDescriptors else { return look(listing: thread, for: trace, byLink: !proc.isInExec(thread)) }
+        let count = ProcFolder.withPath(thread, "fd") { cl_count_descriptors(proc.folder.number, $0) }
+        guard count > 0 else { return count == 0 ? .empty : isGone(thread, errno: Int32(-count)) ? .empty : .unreadable }
+        if proc.isInExec(thread) { return look(listing: thread, for: trace, byLink: false) }
+        // Descriptors have the lowest numbers that are free, so trying those is cheaper than listing them.
+        var (found, number) = (Int64(0), Int32(0))
+        while found < count, Int64(number) < found + 4 {
+            switch look(at: thread, number, for: trace) {
+            case .holds: return .holds
+            case .others: found += 1
+            case .empty: break
+            case .hidden, .unreadable: return .hidden
+            }
+            number += 1
+        }
+        if found == count { return .others }
+        let rest = look(listing: thread, from: number, for: trace)
+        return found > 0 && rest == .empty ? .others : rest
+    }
+
+    /// - Parameter byLink: look where links lead, which is cheaper, but may have to wait for an exec.
+    private func look(
+        listing thread: pid_t, from first: Int32 = 0, for trace: VersionTrace, byLink: Bool = true
+    ) -> TableLook {
+        var look = TableLook.empty
+        let result = ProcFolder.withPath(thread, "fd") { path in
+            proc.numbers(in: path) { number in
+                guard number >= first else { return true }
+                switch byLink ? self.look(at: thread, number, for: trace) : writes(thread, number, trace) {
+                case .holds: look = .holds
+                case .others: look = .others
+                case .empty: break
+                case .hidden, .unreadable: look = .hidden
+                }
+                return look != .holds && look != .hidden
+            }
+        }
+        if result == 0 { return look }
+        return isGone(thread, errno: Int32(-result)) ? .empty : .unreadable
+    }
+
+    /// One descriptor: `.empty` if there is none of this number.
+    private func look(at thread: pid_t, _ number: Int32, for trace: VersionTrace) -> TableLook {
+        withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX) + 16, alignment: 1) { buffer in
+            let length = ProcFolder.withPath(thread, "fd", number) {
+                cl_readlinkat(proc.folder.number, $0, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+            }
+            switch Int32(length) {
+            case -ENOENT, -ESRCH: return .empty
+            // A path that is too long to be told may end in anything.
+            case -ENAMETOOLONG: return writes(thread, number, trace, buffer)
+            case ..<0: return .hidden
+            default:
+                let path = UnsafeRawBufferPointer(rebasing: buffer[..<length])
+                return trace.matches(path: path) ? writes(thread, number, trace, buffer) : .others
+            }
+        }
+    }
+
+    /// Whether a descriptor, which has the right name or may have it, is open on the version for writing.
+    private func writes(_ thread: pid_t, _ number: Int32, _ trace: VersionTrace) -> TableLook {
+        withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { writes(thread, number, trace, $0) }
+    }
+
+    private func writes(
+        _ thread: pid_t, _ number: Int32, _ trace: VersionTrace, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> TableLook {
+        let length = proc.read(thread, "fdinfo", number, into: buffer)
+        guard length > 0 else { return length == -Int(ENOENT) || length == -Int(ESRCH) ? .empty : .hidden }
+        let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<length])
+        var text = ProcText(bytes)
+        // The last octal digit's lower bits: 1 for O_WRONLY, 2 for O_RDWR.
+        guard text.find("flags:"), text.number() & 3 != 0 else { return .others }
+        text = ProcText(bytes)
+        // Before Linux 5.14 the inode is not told: then the name has to do.
+        return !text.find("ino:") || text.number() == trace.inode ? .holds : .others
+    }
+
+    /// Whether an error in looking at a thread means that it is no more, rather than hidden.
+    private func isGone(_ thread: pid_t, errno: Int32) -> Bool {
+        (errno == ENOENT || errno == ESRCH) && cl_is_process(thread) == 0 && proc.stat(of: thread) == nil
+    }
+
+    /// Whether a process holds the version by any of its threads.
+    func holding(_ process: pid_t, _ trace: VersionTrace, mayBeMapped: Bool) -> Holding {
+        switch look(at: process, for: trace) {
+        case .holds: return .holds
+        case .hidden: return .unknown
+        case .others: break
+        case .unreadable:
+            guard let stat = proc.stat(of: process) else { return cl_is_process(process) == 0 ? .none : .unknown }
+            return stat.isOver ? .none : .unknown
+        case .empty:
+            // Who is in an exec has one thread.
+            if proc.isInExec(process) { return .none }
+            // The first thread may have ended before the others, which then have the table.
+            guard let stat = proc.stat(of: process) else { return cl_is_process(process) == 0 ? .none : .unknown }
+            if stat.isOver { return .none }
+            if stat.threads > 1 {
+                let holding = holding(threadsOf: process, trace)
+                if holding != .none { return holding }
+            }
+        }
+        return mayBeMapped ? mapping(process, trace) : .none
+    }
+
+    private func holding(threadsOf process: pid_t, _ trace: VersionTrace) -> Holding {
+        var holding = Holding.none
+        let result = ProcFolder.withPath(process, "task") { path in
+            proc.numbers(in: path) { thread in
+                if thread == process { return true }
+                switch look(at: thread, for: trace) {
+                case .holds: holding = .holds
+                case .hidden: holding = .unknown
+                case .unreadable: if proc.stat(of: thread)?.isExiting == false { holding = .unknown }
+                // Threads share their table.
+                case .others: return false
+                case .empty: break
+                }
+                return holding == .none
+            }
+        }
+        return result == 0 || cl_is_process(process) == 0 ? holding : .unknown
+    }
+
+    /// Whether a process has the version mapped so that what it stores there is written. 20 µs and more; unknown while
+    /// `maximumMapReaders` others look, for a process may keep who reads its mappings waiting as long as it likes.
+    func mapping(_ process: pid_t, _ trace: VersionTrace) -> Holding {
+        // An exec has let go of all mappings before.
+        if proc.isInExec(process) { return .none }
+        defer { mapReaders.subtract(1, ordering: .relaxed) }
+        guard mapReaders.wrappingAdd(1, ordering: .relaxed).oldValue < Self.maximumMapReaders else { return .unknown }
+        let result = proc.firstLine(process, "maps") { line in
+            // "address permissions offset device inode    path"
+            var text = ProcText(line)
+            text.skipFields(1)
+            guard text.index + 4 < line.count, line[text.index + 3] == UInt8(ascii: "s") else { return false }
+            text.skipFields(3)
+            guard text.number() == trace.inode else { return false }
+            text.skip(UInt8(ascii: " "))
+            return trace.matches(escapedPath: UnsafeRawBufferPointer(rebasing: line[text.index...]))
+        }
+        switch Int32(result) {
+        case 1: return .holds
+        case 0, -ESRCH: return .none
+        default: return cl_is_process(process) == 0 || proc.stat(of: process)?.isOver == true ? .none : .unknown
+        }
+    }
+}

@@ -1,0 +1,18 @@
+// What tells processes apart and when they were started.
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+
+// Whether there is a process (thread group) of this number, a zombie included; 0 for the number of one of its other threads.
+// Needs no permission; a quarter of the cost of any look into /proc.
+int cl_is_process(pid_t number);
+// A descriptor that is readable once no thread of the process is left (pidfd_open(2)): needs no permission.
+int cl_pidfd_open(pid_t number);
+// The time since boot in clock ticks, rounded as in field 22 of /proc/PID/stat, in this process's time namespace like it.
+uint64_t cl_boot_ticks(void);
+uint64_t cl_ticks_per_second(void);
+// How many descriptors are open in the table that the folder `path` (PID/fd) in /proc shows: no permission is needed.
+// 0 also before Linux 6.2.
+int64_t cl_count_descriptors(int proc, const char *path);
+
+enum { CL_PF_EXITING = 0x4, CL_PF_FORKNOEXEC = 0x40, CL_PF_DUMPCORE = 0x200, CL_PF_SIGNALED = 0x400 };

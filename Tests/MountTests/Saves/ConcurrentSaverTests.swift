@@ -1,0 +1,137 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Several who write one document at once: no write is lost but that of a saver whose whole version a later one replaced.
+    @Suite(.sharedMounts)
+    struct ConcurrentSaverTests {
+        @Test(arguments: SaveMount.accounts)
+        func theLastToCloseWinsWhole(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell(Unrelated.shell + """
+                    exec 3>doc; echo mine, the longer one >&3; other 'exec 3>doc; echo other >&3; cat doc'; cat doc; echo -
+                    exec 3>&-; cat doc; other 'cat doc'; echo -; other 'exec 3>&-; cat doc'; cat doc
+                    """) == "other\nmine, the longer one\n-\nmine, the longer one\nother\n-\nother\nother")
+            }
+        }
+
+        /// An append belongs to the newest save that is open, so that it is not lost when that is published.
+        @Test(arguments: SaveMount.accounts)
+        func anAppendToADocumentBeingSavedIsInTheFile(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >rep") { (mount: Mount) throws in
+                #expect(try mount.shell(Unrelated.shell + """
+                    exec 3>rep; echo first >&3; other 'echo note >>rep'; cat rep; echo -; exec 3>&-; other 'cat rep'
+                    """) == "first\nnote\n-\nfirst\nnote")
+            }
+        }
+
+        /// What is written after the append has its own offset, and so writes over it, as on a plain folder.
+        @Test(arguments: SaveMount.accounts)
+        func anAppendBesideARedirectedShellIsInTheFile(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >rep") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    bash -c 'exec >rep; echo begun; sleep 0.6; echo end' & sleep 0.3; echo a longer note >>rep; wait; cat rep
+                    """) == "begun\nend\nnger note")
+            }
+        }
+
+        /// A truncating saver and appends: nothing that was written after the last save's beginning is lost.
+        @Test(arguments: SaveMount.accounts)
+        func noAppendIsLostWhileOthersSave(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo start >doc") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os
+                    rounds = \(isLongRun ? 2_500 : 250)
+                    there, back = os.pipe(), os.pipe()
+                    if os.fork() == 0:
+                        os.close(there[1])
+                        os.close(back[0])
+                        while os.read(there[0], 1):
+                            file = os.open("doc", os.O_WRONLY | os.O_APPEND); os.write(file, b"note\\n"); os.close(file)
+                            os.write(back[1], b"x")
+                        os._exit(0)
+                    os.close(there[0]); os.close(back[1])
+                    lost = 0
+                    for n in range(rounds):
+                        file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"save\\n")
+                        os.write(there[1], b"x")
+                        if n % 3 == 0: os.read(back[0], 1)
+                        os.close(file)
+                        if n % 3: os.read(back[0], 1)
+                        if open("doc").read() != "save\\nnote\\n": lost += 1
+                    print(lost)
+                    """) == "0")
+            }
+        }
+
+        /// Two unrelated truncating savers, and a third process that opens to write in place at any moment.
+        @Test(arguments: SaveMount.accounts)
+        func noWriteGoesToASupersededVersion(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo start >doc") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os
+                    rounds = \(isLongRun ? 2_500 : 250)
+                    savers = []
+                    for name in (b"a", b"b"):
+                        pid = os.fork()
+                        if pid == 0:
+                            for n in range(rounds):
+                                file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, name * 4096); os.close(file)
+                            os._exit(0)
+                        savers.append(pid)
+                    failed = 0
+                    for n in range(rounds):
+                        try:
+                            file = os.open("doc", os.O_RDWR); os.fstat(file); os.close(file)
+                        except OSError: failed += 1
+                    status = [os.waitpid(pid, 0)[1] for pid in savers]
+                    # Nobody saves any more, so what each writes last is there, at once and for good.
+                    wrong = 0
+                    for n in range(rounds):
+                        with open("doc", "w") as file: file.write("%d" % n)
+                        if open("doc").read() != "%d" % n: wrong += 1
+                        with open("doc", "a") as file: file.write("+")
+                        if open("doc").read() != "%d+" % n: wrong += 1
+                    print(status, failed, wrong)
+                    """) == "[0, 0] 0 0")
+            }
+        }
+
+        /// `echo a >>f; echo b >f`: a writer that has closed does not make the next save a live one.
+        @Test(arguments: SaveMount.accounts)
+        func aSaveStraightAfterAnAppendIsATransaction(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo start >doc") { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    rounds, live = \(isLongRun ? 300 : 100), 0
+                    for n in range(rounds):
+                        subprocess.run(["bash", "-c", "echo a >>doc"])
+                        before = os.stat("doc").st_ino
+                        subprocess.run(["bash", "-c", "echo b >doc"])
+                        # A version of its own is an inode of its own.
+                        if os.stat("doc").st_ino == before: live += 1
+                    print(live, open("doc").read().strip())
+                    """) == "0 b")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aWriterInPlaceThatWasThereBeforeKeepsASaveLive(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell(Unrelated.shell + """
+                    other 'exec 4<>doc'; before=$(stat -c %i doc); exec 3>doc; echo new >&3; other 'cat doc; printf N >&4; cat doc'
+                    exec 3>&-; other 'exec 4>&-'; cat doc; test $(stat -c %i doc) = $before; echo next >doc; cat doc
+                    """) == "new\nNew\nNew\nnext")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func theLoserOfTwoSaversIsKept(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell(Unrelated.shell + """
+                    exec 3>doc; echo the losing version >&3; other 'exec 3>doc; echo winner >&3'; exec 3>&-; other 'exec 3>&-'
+                    cat doc; quire recover list "$M" | grep -w doc >/dev/null
+                    """) == "winner")
+            }
+        }
+    }
+}

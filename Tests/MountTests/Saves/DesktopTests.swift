@@ -1,0 +1,119 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Desktop programs on a screen of their own: viewers show what is saved, and never half of it (rule 15); an editor saves.
+    struct DesktopTests {
+        /// One on GTK, which watches by GFileMonitor, and one on Qt, which watches the file itself.
+        static let viewers = ["zathura", "qpdfview"]
+
+        @Test(arguments: SaveMount.accounts, viewers)
+        func aViewerShowsEachSaveAndNoHalfOfOne(kind: SaveMount, viewer: String) throws {
+            try withMount(kind.account, kind.options) { (mount: Mount) throws in
+                #expect(try mount.python(Self.screen(for: viewer) + Self.viewing) == "red\nblue\ngreen")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func mousepadSaves(kind: SaveMount) throws {
+            let prepare = "echo words >notes.txt; setfattr -n user.xdg.tags -v kept notes.txt; chmod 640 notes.txt"
+            try withMount(kind.account, kind.options, prepare: prepare) { (mount: Mount) throws in
+                #expect(
+                    try mount.python(Self.screen(for: "mousepad") + Self.editing)
+                        == "three two one words kept 640 ['notes.txt']")
+            }
+        }
+
+        /// `run` starts a program on a screen of its own, which is a file (Xvfb's -fbdir); `end` ends both.
+        private static func screen(for program: String) -> String {
+            """
+            import os, signal, subprocess, time
+            name, mount = "\(program)", os.environ["M"]
+            scratch = os.environ["T"] + "/" + name
+            os.makedirs(scratch + "/screen"); os.chmod(scratch, 0o700)
+            display, written = os.pipe()
+            server = subprocess.Popen(["Xvfb", "-displayfd", str(written), "-screen", "0", "640x480x24", "-fbdir", scratch + "/screen",
+                                       "-nolisten", "tcp"], pass_fds=[written], stderr=subprocess.DEVNULL)
+            places = {name: scratch for name in ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME"]}
+            screen = {**os.environ, **places, "DISPLAY": ":" + os.read(display, 16).decode().strip(), "QT_QPA_PLATFORM": "xcb",
+                      "GSETTINGS_BACKEND": "memory", "NO_AT_BRIDGE": "1"}
+            def run(*words):
+                null = subprocess.DEVNULL
+                return subprocess.Popen(words, env=screen, cwd="/", stdout=null, stderr=null, start_new_session=True)
+            def end(program):
+                os.killpg(program.pid, signal.SIGTERM)
+                server.terminate()
+                for process in [program, server]: process.wait(10)
+
+            """
+        }
+
+        /// Types a word before the others and saves, three times.
+        private static let editing = """
+            program = run("dbus-run-session", "mousepad", "--disable-server", mount + "/notes.txt")
+            def press(*words):
+                return subprocess.run(["xdotool", *words], env=screen, check=True, capture_output=True, text=True).stdout
+            try:
+                window = press("search", "--sync", "--onlyvisible", "--name", "notes.txt").split()[0]
+                press("windowfocus", "--sync", window)
+                for word in ["one", "two", "three"]:
+                    press("key", "ctrl+Home"); press("type", word + " "); press("key", "ctrl+s")
+                    limit = time.monotonic() + 20
+                    while word not in open(mount + "/notes.txt").read() and time.monotonic() < limit: time.sleep(0.05)
+                time.sleep(0.2)
+                tags, mode = os.getxattr(mount + "/notes.txt", "user.xdg.tags").decode(), os.stat(mount + "/notes.txt").st_mode
+                names = [name for name in os.listdir(mount) if name not in (".recents", ".tags")]
+                print(open(mount + "/notes.txt").read().strip(), tags, oct(mode)[-3:], names)
+            finally:
+                end(program)
+            """
+
+        /// Prints the colours of the pages as the viewer comes to show them, and "broken" when it does not show the page before
+        /// while the next one is being written. The screen's file has a header, then pixels of four bytes.
+        private static let viewing = #"""
+            colours = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1)}
+            def page(colour):
+                body = "%d %d %d rg 0 0 400 400 re f" % colours[colour]
+                objects = ["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+                           "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 400] /Contents 4 0 R >>",
+                           "<< /Length %d >>\nstream\n%s\nendstream" % (len(body), body)]
+                text, places = "%PDF-1.4\n", []
+                for number, part in enumerate(objects, 1):
+                    places.append(len(text))
+                    text += "%d 0 obj\n%s\nendobj\n" % (number, part)
+                table = "".join("%010d 00000 n \n" % place for place in places)
+                end = "trailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(text)
+                return (text + "xref\n0 5\n0000000000 65535 f \n" + table + end).encode()
+            def shows(colour):
+                with open(scratch + "/screen/Xvfb_screen0", "rb") as file: image = file.read()
+                start = int.from_bytes(image[0:4], "big") + 12 * int.from_bytes(image[76:80], "big")
+                wanted = bytes(255 * part for part in reversed(colours[colour]))
+                places = range(start, len(image), 64)
+                return sum(image[place:place + 3] == wanted for place in places) > len(places) / 10
+            def expect(colour):
+                limit = time.monotonic() + 20
+                while time.monotonic() < limit:
+                    if shows(colour): return print(colour)
+                    time.sleep(0.05)
+                print("not", colour)
+            document = mount + "/page.pdf"
+            with open(document, "wb") as file: file.write(page("red"))
+            os.makedirs(scratch + "/qpdfview")
+            with open(scratch + "/qpdfview/qpdfview.conf", "w") as file: file.write("[documentView]\nautoRefresh=true\n")
+            program = run(name, document)
+            try:
+                expect("red")
+                with open(document, "wb") as file: file.write(page("blue"))
+                expect("blue")
+                with open(document, "wb", buffering=0) as file:
+                    for place in range(0, 640, 80):
+                        file.write(page("green")[place:place + 80])
+                        time.sleep(0.2)
+                        if not shows("blue"): print("broken")
+                    file.write(page("green")[640:])
+                expect("green")
+            finally:
+                end(program)
+            """#
+    }
+}

@@ -1,0 +1,146 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// A disk that fails while a document is saved: the old content stays, and the error reaches the app.
+    ///
+    /// A machine rarely has a disk that fails when told to, so the daemon's own calls are made to: by a library that is
+    /// loaded before the system's, for files of the store, while the file `fail` names the call.
+    struct FailingDiskTests {
+        private static let library = #"""
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <errno.h>
+            #include <fcntl.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            #include <string.h>
+            #include <sys/types.h>
+            #include <unistd.h>
+            static int fails_in(const char *place, const char *call, int file) {
+                char path[4096] = "", link[64], wanted[64] = "";
+                snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+                ssize_t length = readlink(link, path, sizeof path - 1);
+                const char *list = getenv("QUIRE_FAIL");
+                if (length < 0 || !place || !list || strncmp(path, place, strlen(place)) != 0) return 0;
+                int named = open(list, O_RDONLY);
+                if (named < 0) return 0;
+                if (read(named, wanted, sizeof wanted - 1) < 0) wanted[0] = 0;
+                close(named);
+                if (!strstr(wanted, call)) return 0;
+                errno = EIO;
+                return 1;
+            }
+            static int fails(const char *call, int file) { return fails_in(getenv("S"), call, file); }
+            #define REAL(type, name) static type (*real)(); if (!real) real = dlsym(RTLD_NEXT, #name)
+            ssize_t pwrite(int f, const void *b, size_t n, off_t o) {
+                REAL(ssize_t, pwrite);
+                return fails("write", f) ? -1 : real(f, b, n, o);
+            }
+            ssize_t pwrite64(int f, const void *b, size_t n, off_t o) {
+                REAL(ssize_t, pwrite64);
+                return fails("write", f) ? -1 : real(f, b, n, o);
+            }
+            ssize_t splice(int i, off_t *io, int o, off_t *oo, size_t n, unsigned g) {
+                REAL(ssize_t, splice);
+                return fails("write", o) || fails_in("/dev/fuse", "answer", o) ? -1 : real(i, io, o, oo, n, g);
+            }
+            int fsync(int f) { REAL(int, fsync); return fails("sync", f) ? -1 : real(f); }
+            int fdatasync(int f) { REAL(int, fdatasync); return fails("sync", f) ? -1 : real(f); }
+            int linkat(int a, const char *b, int c, const char *d, int e) {
+                REAL(int, linkat);
+                return fails("link", c) ? -1 : real(a, b, c, d, e);
+            }
+            int renameat2(int a, const char *b, int c, const char *d, unsigned e) {
+                REAL(int, renameat2);
+                return fails("rename", c) ? -1 : real(a, b, c, d, e);
+            }
+            """#
+
+        private func withFailingStore(_ kind: SaveMount, _ options: [String] = [], _ body: (Mount) throws -> Void) throws {
+            let mount = try Mount(kind.account)
+            defer { mount.end() }
+            mount.folder.makeFile("outside/fail.c", Self.library)
+            let list = (kind.options + options).map { "-o \($0)" }.joined(separator: " ")
+            try mount.shell("""
+                gcc -shared -fPIC -w -o "$T/fail.so" "$T/fail.c" -ldl; echo old >"$S/doc"; echo old >"$S/other"
+                LD_PRELOAD="$T/fail.so" QUIRE_FAIL="$T/fail" quire mount "$S" "$M" \(list)
+                """, in: "/")
+            try mount.noteDaemon()
+            try body(mount)
+        }
+
+        @Test(arguments: SaveMount.allCases)
+        func aFailedWriteLeavesTheOldVersion(kind: SaveMount) throws {
+            try withFailingStore(kind) { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    T = os.environ["T"]
+                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"begun\\n")
+                    open(T + "/fail", "w").write("write")
+                    try: print(os.write(file, b"x" * 10000))
+                    except OSError as failure: print(failure.strerror)
+                    os.unlink(T + "/fail")
+                    try: os.write(file, b"more\\n"); os.close(file)
+                    except OSError as failure: assert failure.errno == errno.EIO
+                    print(other("cat doc"))
+                    """) == "Input/output error\nold")
+                try mount.shell("echo write >\"$T/fail\"")
+                let saves = ["echo new >doc", "cat /etc/passwd | tee doc >/dev/null", "cp /etc/passwd doc", "dd if=/etc/passwd of=doc"]
+                for save in saves {
+                    try mount.refuses(save, "rror")
+                    #expect(try mount.shell("cat doc") == "old", "\(save)")
+                }
+                #expect(try mount.shell("rm \"$T/fail\"; echo new >doc; cat doc") == "new")
+                try expectNothingHidden(mount)
+            }
+        }
+
+        /// libfuse leaves such an answer out. The kernel, which read ahead, asks again for less.
+        @Test func nobodyWaitsForAnAnswerThatCannotBeSpliced() throws {
+            try withFailingStore(.rootWithoutPassthrough) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os
+                    T, S = os.environ["T"], os.environ["S"]
+                    open(S + "/big", "wb").write(b"x" * 500000)
+                    open(T + "/fail", "w").write("answer")
+                    print(open("big", "rb").read() == b"x" * 500000)
+                    """) == "True")
+                #expect(try mount.shell("grep -q 'splice from pipe' \"$QUIRE_STATE_HOME\"/*/log && echo failed") == "failed")
+            }
+        }
+
+        /// Only close(2) can tell.
+        @Test(arguments: SaveMount.accounts, ["link", "rename", "sync"])
+        func aVersionThatCannotBePutInPlaceIsAnErrorOfClose(kind: SaveMount, call: String) throws {
+            try withFailingStore(kind, call == "sync" ? ["sync-saves"] : []) { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    T = os.environ["T"]
+                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"new\\n")
+                    open(T + "/fail", "w").write("\(call)")
+                    try: os.close(file); print("closed")
+                    except OSError as failure: print(failure.strerror)
+                    os.unlink(T + "/fail"); print(other("cat doc; echo next >doc; cat doc"))
+                    """) == "Input/output error\nold\nnext")
+                try expectNothingHidden(mount)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aFailedFsyncIsToldAndLeavesAWholeVersion(kind: SaveMount) throws {
+            try withFailingStore(kind) { (mount: Mount) throws in
+                let found = try mount.python(Unrelated.python + """
+                    T = os.environ["T"]
+                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"new\\n")
+                    open(T + "/fail", "w").write("sync")
+                    try: os.fsync(file); print("durable")
+                    except OSError as failure: print(failure.strerror)
+                    try: os.close(file)
+                    except OSError: pass
+                    os.unlink(T + "/fail"); print(other("cat doc"))
+                    """)
+                #expect(found == "Input/output error\nold" || found == "Input/output error\nnew")
+                try expectNothingHidden(mount)
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Saves that the store has no room for: the error reaches the app, the old content stays (rules 7 and 10).
+    struct NoRoomTests {
+        enum Disk: String, CaseIterable, Sendable {
+            case tmpfs, ext4, btrfsQuota
+
+            /// Makes a store of some megabytes.
+            var preparation: String {
+                switch self {
+                case .tmpfs: "mount -t tmpfs -o size=4m store \"$S\""
+                case .ext4: """
+                    truncate -s 6M "$T/disk"; mkfs.ext4 -q -m 0 -O ^has_journal -E lazy_itable_init=0 "$T/disk"
+                    mount -o loop "$T/disk" "$S"; rmdir "$S/lost+found"
+                    """
+                case .btrfsQuota: """
+                    truncate -s 200M "$T/disk"; mkfs.btrfs -q "$T/disk" >/dev/null; mkdir "$T/top"
+                    mount -o loop "$T/disk" "$T/top"
+                    btrfs quota enable "$T/top"; btrfs subvolume create "$T/top/v" >/dev/null; btrfs qgroup limit 4M "$T/top/v"
+                    mount --bind "$T/top/v" "$S"
+                    """
+                }
+            }
+            var message: String { self == .btrfsQuota ? "Disk quota exceeded" : "No space left" }
+        }
+        static let cases: [(SaveMount, Disk)] =
+            SaveMount.allCases.map { ($0, .tmpfs) } + SaveMount.accounts.map { ($0, .ext4) } + [(.root, .btrfsQuota)]
+
+        private func withSmallStore(_ kind: SaveMount, _ disk: Disk, _ body: (Mount) throws -> Void) throws {
+            let mount = try Mount(kind.account)
+            defer {
+                mount.end()
+                _ = try? mount.attempt(
+                    "umount \"$S\" || umount -l \"$S\"; ! mountpoint -q \"$T/top\" || umount \"$T/top\"", in: "/", as: 0)
+            }
+            try mount.shell(disk.preparation + "\nchmod 1777 \"$S\"", in: "/", as: 0)
+            try mount.mount(kind.options)
+            try body(mount)
+        }
+
+        @Test(arguments: cases)
+        func aSaveWithoutRoomFailsAndLeavesTheOldVersion(kind: SaveMount, disk: Disk) throws {
+            try withSmallStore(kind, disk) { (mount: Mount) throws in
+                try mount.shell("seq 500 >doc; cp doc \"$T/old\"; head -c 12M /dev/urandom >\"$T/big\"")
+                let saves = [
+                    "cp \"$T/big\" doc", "cat \"$T/big\" >doc", "cat \"$T/big\" | tee doc >/dev/null",
+                    "dd if=\"$T/big\" of=doc bs=64k conv=fsync",
+                ]
+                for save in saves {
+                    try mount.refuses(save, disk.message)
+                    #expect(try mount.shell("cmp doc \"$T/old\" && echo same") == "same", "\(save)")
+                }
+                #expect(try mount.shell("echo new >doc; cat doc; ls") == "new\ndoc")
+                try expectNothingHidden(mount)
+            }
+        }
+
+        /// Old and new together have no room, the new alone has: it is written as on a plain folder.
+        @Test(arguments: cases.filter { $0.1 != .btrfsQuota })
+        func aSaveThatHasRoomOnlyWithoutTheOldVersionSucceeds(kind: SaveMount, disk: Disk) throws {
+            try withSmallStore(kind, disk) { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    head -c 2200000 /dev/urandom >doc; head -c 2500000 /dev/urandom >"$T/new"; cat "$T/new" >doc; cmp doc "$T/new"
+                    head -c 1000 /dev/urandom >"$T/short"; cat "$T/short" >doc; cmp doc "$T/short"; cp "$T/new" doc
+                    cmp doc "$T/new"
+                    python3 -c 'import os
+                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC)
+                    for n in range(40): assert os.write(file, b"%05d" % n * 13000) == 65000
+                    os.close(file); print(os.stat("doc").st_size)'
+                    """) == "2600000")
+                try expectNothingHidden(mount)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whatFreesRoomInTimeSavesTheSave(kind: SaveMount) throws {
+            try withSmallStore(kind, .tmpfs) { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    open("doc", "w").write("old"); open("other", "wb").write(b"x" * 3000000)
+                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC)
+                    try:
+                        for n in range(40): os.write(file, b"n" * 65536)
+                    except OSError as failure: print(failure.strerror)
+                    os.unlink("other"); os.ftruncate(file, 0); os.lseek(file, 0, os.SEEK_SET)
+                    for n in range(40): os.write(file, b"n" * 65536)
+                    os.close(file); print(other("wc -c <doc"))
+                    """) == "No space left on device\n2621440")
+            }
+        }
+
+        /// A write that the file system cannot take at all.
+        @Test(arguments: SaveMount.accounts)
+        func aWriteBeyondTheLargestFileLeavesTheOldVersion(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"new")
+                    try: os.pwrite(file, b"x", 1 << 62)
+                    except OSError as failure: print(failure.strerror)
+                    try: os.close(file)
+                    except OSError as failure: assert failure.errno == errno.EFBIG
+                    print(other("cat doc"))
+                    """) == "File too large\nold")
+            }
+        }
+
+        /// SIGXFSZ is a fatal signal as others are.
+        @Test(arguments: SaveMount.accounts)
+        func aSaverKilledForItsFileSizeLeavesTheOldVersion(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    ulimit -c 0; (ulimit -f 64
+                    exec perl -e 'open F, ">", "doc"; print F "x" x 1000000; close F; sleep 1') || echo $?; cat doc
+                    """) == "153\nold")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aReadOnlyMountIsNotSavedTo(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options + ["ro"], prepare: "echo old >doc") { mount in
+                try mount.refuses("echo new >doc", "Read-only file system")
+                #expect(try mount.shell("cat doc") == "old")
+            }
+        }
+    }
+}

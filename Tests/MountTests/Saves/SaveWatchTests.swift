@@ -1,0 +1,165 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Who watches a document itself hears of a save as of a save by rename (rule 15).
+    struct SaveWatchTests {
+        @Test(arguments: SaveMount.accounts + [.rootWithRings])
+        func aWatchOnTheDocumentHearsOfASave(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    inotifywait -q -m --format %e doc >"$T/events" 2>/dev/null & watcher=$!; sleep 0.4
+                    echo new >doc; for n in $(seq 200); do if grep -q DELETE_SELF "$T/events"; then break; fi; sleep 0.02; done
+                    kill $watcher 2>/dev/null || true; grep -c -x DELETE_SELF "$T/events"; cat doc
+                    """) == "1\nnew")
+            }
+        }
+
+        /// Open or not: who has it open keeps the version it opened.
+        @Test(arguments: SaveMount.accounts)
+        func aWatchOnAnOpenDocumentHearsOfASaveAtOnce(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    exec 3<doc; inotifywait -q -m --format %e doc >"$T/events" 2>/dev/null & watcher=$!; sleep 0.4
+                    bash -c 'echo new >doc'; for n in $(seq 200); do if [ -s "$T/events" ]; then break; fi; sleep 0.02; done
+                    sleep 0.2; cat "$T/events"; kill $watcher; cat <&3; stat -L -c %h /proc/self/fd/3
+                    """) == "DELETE_SELF\nold\n0")
+            }
+        }
+
+        /// What a stream writes goes into the document's own inode, through another one.
+        @Test(arguments: SaveMount.accounts)
+        func aWatchOnTheDocumentHearsOfAStream(kind: SaveMount) throws {
+            let options = kind.options + ["redirected-pause=0.2"]
+            try withMount(kind.account, options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    inotifywait -q -m --format %e doc >"$T/events" 2>/dev/null & watcher=$!; sleep 0.4
+                    enough() { [ $(grep -c MODIFY "$T/events") -ge $1 ]; }
+                    heard() { for n in $(seq 250); do if enough $1; then return; fi; sleep 0.02; done; }
+                    sh -c 'echo one; while ! [ -e "$T/go" ]; do sleep 0.05; done; echo two; sleep 0.5; :' >doc & saver=$!
+                    heard 1; cat doc; heard=$(grep -c MODIFY "$T/events"); touch "$T/go"; heard $((heard + 1)); cat doc; wait $saver
+                    kill $watcher; grep -c -e DELETE_SELF -e IGNORED "$T/events" || true
+                    [ $(grep -c MODIFY "$T/events") -lt 30 ]
+                    """) == "one\none\ntwo\n0")
+            }
+        }
+
+        /// What tells the watches is a process of the daemon's own: it ends with it, however that ends.
+        @Test(arguments: SaveMount.accounts)
+        func whatTellsWatchesEndsWithTheDaemon(kind: SaveMount) throws {
+            for end in ["kill -9 $daemon", "quire unmount \"$M\""] {
+                try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                    let daemon = try #require(mount.daemon)
+                    #expect(try mount.shell("""
+                        daemon=\(daemon); exec 3<doc; echo new >doc
+                        for n in $(seq 100); do if helper=$(pgrep -P $daemon -x quire-repeat); then break; fi; sleep 0.02; done
+                        ls -l /proc/$helper/fd | grep -c -v -e ' 0 -> socket' -e total || true
+                        exec 3<&-; cd /; \(end); for n in $(seq 100); do if ! [ -e /proc/$helper ]; then break; fi; sleep 0.02; done
+                        ps -o stat= $helper | grep -v Z || true
+                        """) == "0")
+                }
+            }
+        }
+
+        /// An end that meets the telling of a save does not wait for it.
+        @Test(arguments: SaveMount.accounts)
+        func anUnmountStraightAfterASaveEnds(kind: SaveMount) throws {
+            for _ in 0..<(isLongRun ? 50 : 5) {
+                try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                    try mount.shell("""
+                        exec 3<doc; echo new >doc; exec 3<&-; cd /; sleep 0.00\(Int.random(in: 0...9)); timeout 5 quire unmount "$M"
+                        """)
+                    #expect(mount.daemon.map(Mount.hasEnded) == true)
+                }
+            }
+        }
+
+        /// In a folder below, renamed straight after, and after what tells was killed.
+        @Test(arguments: SaveMount.accounts)
+        func watchesAreToldWhereverTheDocumentIs(kind: SaveMount) throws {
+            let prepare = "mkdir -p a/b; chmod 711 a; for n in 1 2 3; do echo old >a/b/doc$n; done"
+            try withMount(kind.account, kind.options, prepare: prepare) { (mount: Mount) throws in
+                let daemon = try #require(mount.daemon)
+                #expect(try mount.shell("""
+                    inotifywait -q -m --format '%w %e' a/b/doc* >"$T/events" 2>/dev/null & watcher=$!; sleep 0.4
+                    heard() { for n in $(seq 250); do if grep -q "$1.*DELETE_SELF" "$T/events"; then return; fi; sleep 0.02; done; }
+                    echo new >a/b/doc1; heard doc1; echo new >a/b/doc2; mv a/b/doc2 a/moved; mv a c; heard doc2
+                    pkill -9 -P \(daemon) -x quire-repeat; sleep 0.1; echo new >c/b/doc3; heard doc3
+                    kill $watcher; grep DELETE_SELF "$T/events"
+                    """) == (1...3).map { "a/b/doc\($0) DELETE_SELF" }.joined(separator: "\n"))
+            }
+        }
+
+        /// The document is asked for under a name that nobody else may use.
+        @Test(arguments: SaveMount.accounts)
+        func theNameByWhichWatchesAreToldIsNobodys(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    exec 3<doc; echo new >doc; sleep 0.2; ls -A | grep superseded || cat .quire-superseded* 2>/dev/null || echo none
+                    echo mine >.quire-superseded-1; exec 4<doc; inotifywait -q -m --format %e doc >"$T/events" 2>/dev/null & watcher=$!
+                    sleep 0.4; echo newer >doc; sleep 0.2; cat .quire-superseded-1 "$T/events"; kill $watcher; rm .quire-superseded-1
+                    """) == "none\nmine\nDELETE_SELF")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aWatchOnTheFolderHearsOfASave(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "mkdir d; echo old >d/doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    inotifywait -q -m -e close_write,modify,create,moved_to,delete --format '%e %f' d >"$T/events" 2>/dev/null &
+                    watcher=$!; sleep 0.4
+                    echo new >d/doc; sleep 0.4; kill $watcher; grep -c 'CLOSE_WRITE.* doc$' "$T/events"
+                    grep -v ' doc$' "$T/events" || true
+                    """) == "1")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func tailByNameShowsEachSave(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    tail -s 0.05 -n +1 -F doc >"$T/seen" 2>/dev/null & follower=$!; sleep 0.4
+                    seen() { for n in $(seq 250); do if grep -q "$1" "$T/seen"; then return; fi; sleep 0.02; done; }
+                    echo first save >doc; seen first; echo second save >doc; seen second; kill $follower; cat "$T/seen"
+                    """) == "old\nfirst save\nsecond save")
+            }
+        }
+
+        /// By its descriptor: what is saved is another file, as after a save by rename; what is written in place is shown.
+        @Test(arguments: SaveMount.accounts)
+        func tailByDescriptorShowsWhatIsAppended(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    tail -s 0.05 -n +1 -f doc >"$T/seen" 2>/dev/null & follower=$!; sleep 0.4
+                    echo more >>doc; sleep 0.4; echo save >doc; sleep 0.3; kill $follower; cat "$T/seen"; cat doc
+                    """) == "old\nmore\nsave")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func entrRunsItsCommandAfterEachSave(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    seen() { for n in $(seq 250); do if grep -q "$1" "$T/seen"; then return; fi; sleep 0.02; done; }
+                    echo doc | entr -n sh -c 'cat doc >>"$T/seen"' >/dev/null 2>&1 & watcher=$!
+                    seen old; sleep 0.3; echo first >doc; seen first; sleep 0.3; echo second >doc; seen second
+                    kill $watcher; uniq "$T/seen"
+                    """) == "old\nfirst\nsecond")
+            }
+        }
+
+        /// Watchers are told by something that looks at the mount for them: saving goes on meanwhile, and nothing is left open.
+        @Test(arguments: SaveMount.accounts)
+        func manyWatchedDocumentsAreSavedWithoutDelay(kind: SaveMount) throws {
+            let prepare = "for n in $(seq 50); do echo old >doc$n; done"
+            try withMount(kind.account, kind.options, prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    inotifywait -q -m --format '%w %e' doc* >"$T/events" 2>/dev/null & watcher=$!; sleep 0.4
+                    timeout 10 bash -c 'for round in 1 2 3; do for n in $(seq 50); do echo $round >doc$n; done; done'; cat doc50
+                    for n in $(seq 250); do if [ $(grep -c DELETE_SELF "$T/events") = 50 ]; then break; fi; sleep 0.02; done
+                    kill $watcher 2>/dev/null || true; grep DELETE_SELF "$T/events" | sort -u | wc -l
+                    """) == "3\n50")
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Nobody reads half a save, however reading and saving is done. `SaveExerciser` tells versions apart and knows a whole one.
+    @Suite(.sharedMounts)
+    struct TornReadTests {
+        static let readers = "read pread mmap sendfile copy reopen"
+        static let noneTorn = "torn 0 older 0 failed 0, failed saves 0 unseen 0, crashed 0, at the end whole"
+        /// Three mounts, three numbers of savers, six readers: a million reads and more.
+        static let readsOfEach = isLongRun ? 18_600 : 60
+
+        @Test(arguments: SaveMount.allCases + [.rootWithRings], [1, 2, 8])
+        func noReadIsTorn(kind: SaveMount, savers: Int) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.shell(
+                    "SaveExerciser torn doc \(savers) \(Self.readsOfEach) 1048576 300 \(Self.readers)", limit: .seconds(3600)
+                ) == Self.noneTorn)
+            }
+        }
+
+        /// Answers to readdir that are on their way when a version is published may not bring the old one back.
+        @Test(arguments: SaveMount.accounts)
+        func whoListsTheFolderHidesNoVersion(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "mkdir d; for n in $(seq 40); do echo $n >d/$n; done") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    for n in 1 2 3; do while [ ! -e "$T/stop" ]; do ls -l d >/dev/null; done & done
+                    SaveExerciser torn d/doc 1 \(isLongRun ? 7_000 : 300) 16384 100 read; touch "$T/stop"; wait
+                    """, limit: .seconds(600)) == Self.noneTorn)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func threadsOfOneProcessSaveOneDocument(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("SaveExerciser threads doc 4 1200") == "failed 0")
+                #expect(try mount.shell("stat -c %s doc") == "4096")
+            }
+        }
+
+        /// What watches over documents for an IDE is its child, and older than any save.
+        @Test(arguments: SaveMount.accounts)
+        func aChildFromBeforeTheSaveReadsWholeVersions(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, time
+                    size = 64 << 10
+                    open("doc", "wb").write(b"a" * size)
+                    if os.fork() == 0:
+                        torn, seen = 0, set()
+                        while not os.path.exists(os.environ["T"] + "/stop"):
+                            with open("doc", "rb") as file: content = file.read()
+                            if len(content) != size or len(set(content)) != 1: torn += 1
+                            seen.update(content[:1])
+                        print(torn, len(seen) > 5); os._exit(0 if print(end="", flush=True) is None else 1)
+                    for n in range(\(isLongRun ? 2_000 : 60)):
+                        with open("doc", "wb", buffering=0) as file:
+                            for part in range(4): file.write(bytes([98 + n % 20]) * (size // 4)); time.sleep(0.001)
+                    open(os.environ["T"] + "/stop", "w").close(); os.wait()
+                    """) == "0 True")
+            }
+        }
+
+        /// The published version that others read need not be looked up again: one open at a time, through a mapping.
+        @Test(arguments: SaveMount.allCases)
+        func aVersionStaysAsLongAsItIsOpen(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    open("doc", "w").write("old" * 1000)
+                    file = open("doc", "rb"); mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+                    for n in range(3):
+                        other("printf %%05000d%%d 0 %d >doc" % n)
+                        assert mapped[:] == b"old" * 1000 and os.fstat(file.fileno()).st_size == 3000
+                        assert os.pread(file.fileno(), 9000, 0) == b"old" * 1000
+                        fresh = open("doc", "rb"); assert fresh.read() == b"0" * 5000 + b"%d" % n
+                        again = mmap.mmap(fresh.fileno(), 0, prot=mmap.PROT_READ); assert again[5000:] == b"%d" % n
+                    print(os.stat("doc").st_size)
+                    """) == "5001")
+            }
+        }
+    }
+}

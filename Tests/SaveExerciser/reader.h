@@ -1,0 +1,11 @@
+// Reads a document in each way that programs have.
+#pragma once
+
+#include <stdint.h>
+
+enum read_outcome { whole, torn, failed };
+
+typedef enum read_outcome (*read_function)(const char *path, unsigned *seed, uint64_t *number);
+
+// The function of this name, null if there is none: read, pread, mmap, sendfile, copy, reopen.
+read_function reader_named(const char *name);
