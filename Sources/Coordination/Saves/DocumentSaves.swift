@@ -120,17 +120,10 @@ struct Save: Sendable {
     /// Whether it ends in a discard if it ends now.
     var isDoomed: Bool { fault != nil && !hasJoinedWrites }
 
-    /// Rule 4. Younger descendants only: what was started before the save, like an editor's file watcher, and whatever
-    /// that starts, is not part of it.
+    /// Rule 4: the members and their younger descendants.
     func isLineage(_ caller: SaveCaller) -> Bool {
-        guard var descendant = caller.process else { return false }
-        if members.contains(descendant) { return true }
-        for ancestor in caller.ancestors {
-            guard descendant.isYounger(than: moment) else { return false }
-            if members.contains(ancestor) { return true }
-            descendant = ancestor
-        }
-        return false
+        guard let process = caller.process else { return false }
+        return members.contains(process) || process.descends(from: members, since: moment, by: caller.ancestors)
     }
 }
 

@@ -32,6 +32,19 @@ public struct SaveProcess: Hashable, Sendable {
     public func isYounger(than moment: SaveMoment) -> Bool {
         start > moment.ticks || start == moment.ticks && id > moment.lastProcess
     }
+
+    /// Whether it was started after `moment` by one of `members`, or by such a process. What these started before, like an
+    /// editor's file watcher, and whatever that starts, does not descend from them.
+    /// - Parameter ancestors: its parent, the parent's parent and so on.
+    func descends(from members: Set<SaveProcess>, since moment: SaveMoment, by ancestors: [SaveProcess]) -> Bool {
+        var descendant = self
+        for ancestor in ancestors {
+            guard descendant.isYounger(than: moment) else { return false }
+            if members.contains(ancestor) { return true }
+            descendant = ancestor
+        }
+        return false
+    }
 }
 
 /// When a save began, to be compared with the starts of processes.

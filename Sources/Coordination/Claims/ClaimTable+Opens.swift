@@ -1,0 +1,57 @@
+public import StorePrimitives
+
+/// Opens for writing, of programs that know nothing of claims.
+extension ClaimTable {
+    /// The claim that keeps a process from writing an item; nil if it may. O(depth of the path) without a claim on the way.
+    public func exclusion(of opener: Claimant, writing path: StorePath) -> ClaimID? {
+        guard excludesWriters else { return nil }
+        let intent = ClaimIntent(path, .writing([]))
+        return (items[path] + items.above(path)).first { id in
+            let claim = claims[id]!
+            guard claim.phase != .queued, claim.excludesContent(of: intent) else { return false }
+            return !claim.serves(opener) && !claim.isGuest(opener)
+        }
+    }
+
+    /// The claim in whose name a process writes an item, so that what it saves is published with the claim; nil if there is
+    /// none. Of several the one granted last.
+    public func workspace(of writer: Claimant, writing path: StorePath) -> ClaimID? {
+        guard excludesWriters else { return nil }
+        let intent = ClaimIntent(path, .writing([]))
+        return (items[path] + items.above(path)).filter { id in
+            let claim = claims[id]!
+            return claim.phase == .granted && claim.excludesContent(of: intent) && claim.serves(writer)
+        }.max()
+    }
+
+    /// Lets processes write that were asked to save for a claim that has begun, until it is granted.
+    public mutating func admit(_ guests: Set<SaveProcess>, to id: ClaimID) {
+        guard claims[id]?.phase == .begun else { return }
+        claims[id]!.guests.formUnion(guests)
+        hosts.insert(id)
+    }
+
+    /// Something was moved: claims on it, and in it, go with it. A claim on the place it was moved to stays there.
+    public mutating func moved(from old: StorePath, to new: StorePath) {
+        guard !isEmpty else { return }
+        for id in Set(items[old] + items.inside(old)) {
+            let intents = claims[id]!.request.intents
+            let moved = intents.map { ClaimIntent($0.path.moved(from: old, to: new) ?? $0.path, $0.access) }
+            for (before, after) in zip(intents, moved) where before.path != after.path {
+                items.remove(id, at: before.path)
+                items.insert(id, at: after.path)
+            }
+            claims[id]!.request.intents = moved
+        }
+    }
+}
+
+extension Claim {
+    /// Whether it claims the content of an item for writing.
+    fileprivate func excludesContent(of intent: ClaimIntent) -> Bool {
+        request.intents.contains { own in
+            guard case .writing(let options) = own.access, !options.contains(.metadataOnly) else { return false }
+            return own.meets(intent)
+        }
+    }
+}

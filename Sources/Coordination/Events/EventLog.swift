@@ -1,0 +1,65 @@
+public import StorePrimitives
+
+/// The latest events of a mount, for readers who come at their own pace.
+///
+/// It holds a limited number and never waits: a reader that is slower than its events finds that some are missing, and
+/// looks at the store again.
+public struct EventLog: Sendable {
+    /// What one reader gets.
+    public struct Page: Hashable, Sendable {
+        public let events: [StoreEvent]
+        /// Events that the reader has not seen are gone.
+        public let hasOverflowed: Bool
+        /// What to ask for next.
+        public let next: UInt64
+    }
+
+    private var events: [StoreEvent] = []
+    /// Where the oldest stands in `events` once these are as many as they may be.
+    private var start = 0
+    public let capacity: Int
+    /// The number of the last event; 0 before the first.
+    public private(set) var lastSequence: UInt64
+
+    /// - Parameters:
+    ///   - capacity: how many events are kept, some 200 bytes each.
+    ///   - lastSequence: to go on where an earlier mount of the store left off, so that its readers see that they missed some.
+    public init(capacity: Int, lastSequence: UInt64 = 0) {
+        self.capacity = capacity
+        self.lastSequence = lastSequence
+    }
+
+    /// Adds an event, numbered. O(1).
+    @discardableResult
+    public mutating func append(
+        _ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, document: Int64? = nil,
+        generation: UInt64 = 0, time: Int64, origin: StoreEvent.Origin
+    ) -> StoreEvent {
+        lastSequence += 1
+        let event = StoreEvent(
+            sequence: lastSequence, kind: kind, document: document, path: path, oldPath: oldPath, generation: generation,
+            time: time, origin: origin)
+        if events.count < capacity {
+            events.append(event)
+        } else {
+            events[start] = event
+            start = (start + 1) % capacity
+        }
+        return event
+    }
+
+    /// The events after number `sequence` that a reader wants, `limit` at most. O(events looked at).
+    public func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> Page {
+        let first = lastSequence + 1 - UInt64(events.count)
+        // A number that was never given comes from an earlier mount, whose later events nobody knows.
+        let hasOverflowed = sequence + 1 < first || sequence > lastSequence
+        var next = hasOverflowed ? first - 1 : sequence
+        var page: [StoreEvent] = []
+        while next < lastSequence, page.count < limit {
+            let event = events[(start + Int(next + 1 - first)) % events.count]
+            if isWanted(event) { page.append(event) }
+            next += 1
+        }
+        return Page(events: page, hasOverflowed: hasOverflowed, next: next)
+    }
+}

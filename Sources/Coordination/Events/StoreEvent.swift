@@ -1,0 +1,63 @@
+public import StorePrimitives
+
+/// What happened to an item of the store, as presenters and watchers are told.
+public struct StoreEvent: Hashable, Sendable {
+    public enum Kind: String, CaseIterable, Hashable, Sendable {
+        /// Something new is there: made, or moved here from outside.
+        case appeared
+        /// Its content is another.
+        case changed
+        case moved
+        /// Gone, or moved to the outside.
+        case deleted
+        /// Tags, comments, owner, mode or dates.
+        case attributesChanged
+        /// An older or a losing version of it can be had back.
+        case versionGained
+        case versionLost
+        /// A save came to nothing: its document is as it was.
+        case saveAborted
+    }
+
+    /// Who did it.
+    public enum Origin: Hashable, Sendable {
+        case process(id: Int32, user: UInt32, name: String)
+        /// It was done beneath or beside the mount, or it is not known by whom.
+        case outside
+    }
+
+    /// Rises by one from event to event of a mount.
+    public let sequence: UInt64
+    public let kind: Kind
+    /// The document's id, which survives moves; nil for folders, and as long as the index does not know it.
+    public let document: Int64?
+    public let path: StorePath
+    /// Where it was before it was moved.
+    public let oldPath: StorePath?
+    /// Rises with each version of a document that this mount has published.
+    public let generation: UInt64
+    /// In nanoseconds since 1970.
+    public let time: Int64
+    public let origin: Origin
+
+    public init(
+        sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, generation: UInt64,
+        time: Int64, origin: Origin
+    ) {
+        self.sequence = sequence
+        self.kind = kind
+        self.document = document
+        self.path = path
+        self.oldPath = oldPath
+        self.generation = generation
+        self.time = time
+        self.origin = origin
+    }
+
+    /// Whether it is about an item, or about something in that folder.
+    public func concerns(_ item: StorePath, contents: Bool) -> Bool {
+        for place in [path, oldPath].compactMap({ $0 }) where place == item || contents && place.isInside(item) { return true }
+        // A folder that was moved or deleted takes what is in it along.
+        return (kind == .moved || kind == .deleted) && item.isInside(oldPath ?? path)
+    }
+}

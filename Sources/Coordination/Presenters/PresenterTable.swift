@@ -1,0 +1,236 @@
+public import StorePrimitives
+
+/// The presenters of a store, what they are being asked, and who waits for the answers.
+///
+/// A state machine without I/O, threads or clock, guarded by a lock of the caller's.
+///
+/// **Inquiries.** Who claims or opens an item makes an *inquiry*: one question to each presenter of the item that is not the
+/// asker's own. It is over when each has answered, has gone, or has let the time pass. Who did not answer is *silent*: it
+/// holds nobody up again until it answers, however late. Opens that find the same question already put share its answer; a
+/// claim has questions of its own, since each presenter is told when the claim is over.
+///
+/// A lookup is O(depth of the path) plus the presenters found; for a folder claimed with its contents, linear in the
+/// presented paths.
+public struct PresenterTable: Sendable {
+    var presenters: [PresenterID: Presenter] = [:]
+    var items = ItemIndex<PresenterID>()
+    var inquiries: [InquiryID: Inquiry] = [:]
+    private var questions: [PresenterQuestion.ID: OpenQuestion] = [:]
+    private var last: UInt64 = 0
+    /// How many have unsaved changes.
+    private var unsaved = 0
+
+    public init() {}
+
+    /// Whether nobody presents anything. O(1).
+    public var isEmpty: Bool { presenters.isEmpty }
+
+    /// Whether any presenter has unsaved changes: false at most times, and then opens have nothing to ask here. O(1).
+    public var hasUnsavedChanges: Bool { unsaved > 0 }
+
+    public subscript(id: PresenterID) -> Presenter? { presenters[id] }
+
+    private mutating func next() -> UInt64 {
+        last += 1
+        return last
+    }
+
+    // MARK: - Who presents what
+
+    public mutating func register(_ presenter: Presenter) -> PresenterID {
+        let id = PresenterID(next())
+        presenters[id] = presenter
+        items.insert(id, at: presenter.path)
+        if presenter.hasUnsavedChanges { unsaved += 1 }
+        return id
+    }
+
+    /// Returns the inquiries that are over by this.
+    public mutating func remove(_ id: PresenterID) -> [InquiryID] {
+        guard let presenter = presenters.removeValue(forKey: id) else { return [] }
+        items.remove(id, at: presenter.path)
+        if presenter.hasUnsavedChanges { unsaved -= 1 }
+        let asked = questions.filter { $0.value.question.presenter == id }.keys.sorted()
+        return asked.flatMap { close($0) }.sorted()
+    }
+
+    public mutating func setUnsavedChanges(_ hasChanges: Bool, of id: PresenterID) {
+        guard let presenter = presenters[id], presenter.hasUnsavedChanges != hasChanges else { return }
+        presenters[id]!.hasUnsavedChanges = hasChanges
+        unsaved += hasChanges ? 1 : -1
+    }
+
+    /// It presents another item now: the one it presents was moved in a way that nobody here could see.
+    public mutating func setPath(_ path: StorePath, of id: PresenterID) {
+        guard let presenter = presenters[id] else { return }
+        items.remove(id, at: presenter.path)
+        items.insert(id, at: path)
+        presenters[id]!.path = path
+    }
+
+    /// Something was moved: who presents it, or something in it, presents it where it is now.
+    public mutating func moved(from old: StorePath, to new: StorePath) {
+        guard !isEmpty else { return }
+        for id in items[old] + items.inside(old) {
+            if let path = presenters[id]!.path.moved(from: old, to: new) { setPath(path, of: id) }
+        }
+    }
+
+    /// Those who present an item, alone or with the folder it is in; with `contents` those of what is in it too. In the order
+    /// they came, without those whose own doing it is.
+    public func presenters(of item: StorePath, contents: Bool, besides doer: Claimant?) -> [PresenterID] {
+        guard !isEmpty else { return [] }
+        let found = items[item] + items.above(item).filter { presenters[$0]!.coversContents }
+        return Set(contents ? found + items.inside(item) : found).filter { id in
+            doer.map { !presenters[id]!.isOwn($0) } ?? true
+        }.sorted()
+    }
+
+    // MARK: - Asking
+
+    /// Asks the presenters of what is claimed. Nil if there is nobody to ask.
+    /// - Parameter deadline: in nanoseconds of a clock that never goes back; see `expire`.
+    public mutating func inquire(
+        for intents: [ClaimIntent], by asker: Claimant, deadline: UInt64
+    ) -> (id: InquiryID, questions: [PresenterQuestion])? {
+        var asked: [PresenterQuestion] = []
+        for intent in intents {
+            guard let matter = intent.matter else { continue }
+            for id in presenters(of: intent.path, contents: intent.coversContents, besides: asker) where !presenters[id]!.isSilent {
+                asked.append(PresenterQuestion(id: PresenterQuestion.ID(next()), presenter: id, matter: matter))
+            }
+        }
+        guard !asked.isEmpty else { return nil }
+        let inquiry = InquiryID(next())
+        inquiries[inquiry] = Inquiry(deadline: deadline, isClaim: true, waitingFor: Set(asked.map(\.id)))
+        for question in asked { questions[question.id] = OpenQuestion(question: question, inquiries: [inquiry]) }
+        return (inquiry, asked)
+    }
+
+    /// Asks those who have unsaved changes in a document that is being opened for reading. Nil if there are none. Questions
+    /// that are already put are not put again.
+    public mutating func inquire(
+        forOpening path: StorePath, by asker: Claimant, deadline: UInt64
+    ) -> (id: InquiryID, questions: [PresenterQuestion])? {
+        guard hasUnsavedChanges else { return nil }
+        let audience = presenters(of: path, contents: false, besides: asker).filter { id in
+            presenters[id]!.hasUnsavedChanges && !presenters[id]!.isSilent
+        }
+        guard !audience.isEmpty else { return nil }
+        let matter = PresenterQuestion.Matter(item: path, access: .reading, savesChanges: true, isDeletion: false)
+        let inquiry = InquiryID(next())
+        var (put, awaited): ([PresenterQuestion], Set<PresenterQuestion.ID>) = ([], [])
+        for presenter in audience {
+            if let open = questions.values.first(where: {
+                $0.question.presenter == presenter && $0.question.matter == matter && !$0.isForClaim
+            }) {
+                questions[open.question.id]!.inquiries.append(inquiry)
+                awaited.insert(open.question.id)
+                continue
+            }
+            let question = PresenterQuestion(id: PresenterQuestion.ID(next()), presenter: presenter, matter: matter)
+            questions[question.id] = OpenQuestion(question: question, inquiries: [inquiry], isForClaim: false)
+            awaited.insert(question.id)
+            put.append(question)
+        }
+        inquiries[inquiry] = Inquiry(deadline: deadline, isClaim: false, waitingFor: awaited)
+        return (inquiry, put)
+    }
+
+    /// A presenter has answered, perhaps too late: from now on it is asked again. Returns the inquiries that are over by this.
+    /// - Parameter failure: why it could not do what it was asked.
+    public mutating func answer(
+        _ id: PresenterQuestion.ID, from presenter: PresenterID, failure: String? = nil
+    ) -> [InquiryID] {
+        presenters[presenter]?.isSilent = false
+        guard let open = questions[id], open.question.presenter == presenter else { return [] }
+        for inquiry in open.inquiries {
+            if let failure { inquiries[inquiry]?.failures.append(PresenterFailure(presenter: presenter, message: failure)) }
+            inquiries[inquiry]?.answered.append(open.question)
+        }
+        return close(id)
+    }
+
+    /// Ends the inquiries whose time is over, and returns them. Linear in the inquiries.
+    public mutating func expire(now: UInt64) -> [InquiryID] {
+        let late = inquiries.filter { !$0.value.waitingFor.isEmpty && $0.value.deadline <= now }.keys.sorted()
+        for inquiry in late {
+            for id in inquiries[inquiry]!.waitingFor.sorted() {
+                let presenter = questions[id]!.question.presenter
+                presenters[presenter]?.isSilent = true
+                inquiries[inquiry]!.silent.append(presenter)
+                leave(id, inquiry)
+            }
+            inquiries[inquiry]!.waitingFor = []
+        }
+        return late
+    }
+
+    /// When the next inquiry expires. Linear in the inquiries.
+    public var nextDeadline: UInt64? { inquiries.values.lazy.filter { !$0.waitingFor.isEmpty }.map(\.deadline).min() }
+
+    /// What came of an inquiry that is over. One for an open is forgotten by this; one for a claim by `end`.
+    public mutating func outcome(of id: InquiryID) -> InquiryOutcome? {
+        guard let inquiry = inquiries[id], inquiry.waitingFor.isEmpty else { return nil }
+        if !inquiry.isClaim { inquiries[id] = nil }
+        return InquiryOutcome(silent: inquiry.silent, failures: inquiry.failures)
+    }
+
+    /// The claim or open that an inquiry was for is over, or given up. Returns what was answered for a claim: these presenters
+    /// may go on with the item.
+    public mutating func end(_ id: InquiryID) -> [PresenterQuestion] {
+        guard let inquiry = inquiries.removeValue(forKey: id) else { return [] }
+        for question in inquiry.waitingFor { leave(question, id) }
+        return inquiry.isClaim ? inquiry.answered.filter { presenters[$0.presenter] != nil } : []
+    }
+
+    /// An inquiry no longer waits for a question, which is forgotten when none does: an answer then only shows that the
+    /// presenter is there.
+    private mutating func leave(_ question: PresenterQuestion.ID, _ inquiry: InquiryID) {
+        questions[question]?.inquiries.removeAll { $0 == inquiry }
+        if questions[question]?.inquiries.isEmpty == true { questions[question] = nil }
+    }
+
+    /// Returns the inquiries that are over by this.
+    private mutating func close(_ id: PresenterQuestion.ID) -> [InquiryID] {
+        guard let open = questions.removeValue(forKey: id) else { return [] }
+        return open.inquiries.filter { inquiry in
+            inquiries[inquiry]?.waitingFor.remove(id)
+            return inquiries[inquiry]?.waitingFor.isEmpty ?? false
+        }
+    }
+}
+
+/// What presenters were asked by one claim or open.
+public struct InquiryID: Hashable, Comparable, Sendable {
+    public let rawValue: UInt64
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// A presenter could not do what it was asked.
+public struct PresenterFailure: Hashable, Sendable {
+    public let presenter: PresenterID
+    public let message: String
+}
+
+public struct InquiryOutcome: Hashable, Sendable {
+    /// Those that did not answer in time.
+    public let silent: [PresenterID]
+    public let failures: [PresenterFailure]
+}
+
+struct Inquiry: Sendable {
+    let deadline: UInt64
+    let isClaim: Bool
+    var waitingFor: Set<PresenterQuestion.ID>
+    var answered: [PresenterQuestion] = []
+    var silent: [PresenterID] = []
+    var failures: [PresenterFailure] = []
+}
+
+private struct OpenQuestion: Sendable {
+    let question: PresenterQuestion
+    var inquiries: [InquiryID]
+    var isForClaim = true
+}
