@@ -13,6 +13,7 @@ public final class MountedStore: Sendable {
     let configuration: MountConfiguration
     let fileSystem: MountedFileSystem
     let keeper: IndexKeeper
+    let events: EventHub
     let tagFolders: TagFolders
     let recents: RecentsFolder
     let versions: VersionStore
@@ -41,10 +42,11 @@ public final class MountedStore: Sendable {
         let privileges = Privileges(
             actsForCallers: geteuid() == 0, passthrough: isPrivileged && configuration.options.passthrough == .auto)
 
-        let journal = ChangeJournal()
+        let index = try Self.openIndex(configuration, log)
+        events = EventHub { path in (try? index.document(at: path))?.id.rawValue }
+        let journal = ChangeJournal(events: events)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes)
-        keeper = IndexKeeper(
-            index: try Self.openIndex(configuration, log), reader: reader, journal: journal, log: log)
+        keeper = IndexKeeper(index: index, reader: reader, journal: journal, log: log)
         let reach = Reach(store: store, actsForCallers: privileges.actsForCallers)
         let tags = TagStore(keeper: keeper, reach: reach)
         tagFolders = TagFolders(
@@ -96,6 +98,7 @@ public final class MountedStore: Sendable {
             log.error("changes made beneath the mount are not seen: \(error)")
         }
         keeper.start()
+        events.start()
         fileSystem.saves.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
         let starter = NamedThread("quire-start") { onReady() }
         let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
@@ -108,6 +111,7 @@ public final class MountedStore: Sendable {
         fileSystem.locks.stop()
         fileSystem.saves.stop()
         fileSystem.noteOpenWriters()
+        events.stop()
         keeper.stop()
         if let refusal {
             throw MountFailure(

@@ -61,6 +61,16 @@ final class StubMount: MountService {
         if id == 1 { throw .failed("too large") }
         return RecoveredPart(offset: offset + 4, bytes: Array(repeating: UInt8(truncatingIfNeeded: id), count: count))
     }
+    let feed = StubFeed()
+
+    func watch(
+        _ request: WatchRequest, for peer: Peer, wake: @escaping @Sendable () -> Void
+    ) throws(ServiceFailure) -> any EventFeed {
+        note("watch \(request.path?.wire ?? "all") \(request.since ?? 0) \(request.kinds ?? [])", peer)
+        if request.kinds == ["wrong"] { throw .invalidParameter("kinds") }
+        feed.wake.withLock { $0 = wake }
+        return feed
+    }
     func dropKeptVersion(_ id: UInt64, for peer: Peer) throws(ServiceFailure) {
         note("drop \(id)", peer)
         if id == 1 { throw .notFound("version 1") }
@@ -69,4 +79,38 @@ final class StubMount: MountService {
         note("keep \(document.wire)", peer)
         return document.bytes.last == 0xff ? nil : 12
     }
+}
+
+/// Events that a test makes.
+final class StubFeed: EventFeed {
+    let wake = Mutex<(@Sendable () -> Void)?>(nil)
+    let isEnded = Atomic<Bool>(false)
+    private let waiting = Mutex<[WatchedEvent]>([])
+    private let last = Mutex<UInt64>(0)
+
+    static func event(_ number: UInt64) -> WatchedEvent {
+        WatchedEvent(
+            seq: number, kind: "changed", id: 7, path: DocumentPath("/store/\(number)".utf8), oldPath: nil, generation: number,
+            time: 1.5, pid: 42, uid: 1000, process: "vim")
+    }
+
+    /// Adds events, numbered on.
+    func add(_ count: Int) {
+        let first = last.withLock { last in
+            defer { last += UInt64(count) }
+            return last + 1
+        }
+        waiting.withLock { $0 += (first..<first + UInt64(count)).map(Self.event) }
+        wake.withLock { $0 }?()
+    }
+
+    func next(limit: Int) -> WatchedEvents {
+        waiting.withLock { waiting in
+            let taken = Array(waiting.prefix(limit))
+            waiting.removeFirst(taken.count)
+            return WatchedEvents(events: taken, overflow: false, next: taken.last?.seq ?? 0)
+        }
+    }
+
+    func end() { isEnded.store(true, ordering: .relaxed) }
 }

@@ -39,6 +39,20 @@ struct EventLogTests {
         #expect(later.events(after: 100, limit: 9) { _ in true }.events.map(\.sequence) == [101, 102, 103])
     }
 
+    @Test(arguments: [(1, "f11", true), (1, "f10", false), (4, "f8", true), (9, "f8", true), (9, "f7", false)])
+    func theLatestAreFound(count: Int, path: String, isFound: Bool) {
+        #expect(log(12, capacity: 4).hasLately(count) { $0.path == StorePath(path) } == isFound)
+    }
+
+    @Test func whatWasLostIsAnOverflowForAll() {
+        var log = log(3, capacity: 8)
+        log.lose()
+        #expect(log.events(after: 3, limit: 9) { _ in true }.hasOverflowed)
+        log.append(.deleted, StorePath("x")!, time: 0, origin: .outside)
+        let page = log.events(after: 4, limit: 9) { _ in true }
+        #expect(page.events.map(\.sequence) == [5] && !page.hasOverflowed)
+    }
+
     @Test func anEmptyLogHasNothingToMiss() {
         let page = EventLog(capacity: 4).events(after: 0, limit: 9) { _ in true }
         #expect(page.events.isEmpty && !page.hasOverflowed && page.next == 0)

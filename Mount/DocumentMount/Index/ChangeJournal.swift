@@ -1,10 +1,11 @@
+import Coordination
 import FuseKernel
 import Glibc
 import StorePrimitives
 import Synchronization
 
-/// What the mount's operations tell the index, in order. Telling costs a lock and an append; the index's own thread takes the
-/// events in batches.
+/// What the mount's operations and its watcher tell, in order: the index, whose own thread takes it in batches, and whoever
+/// listens to events. Telling costs a lock and an append for each of the two.
 final class ChangeJournal: Sendable {
     enum Event: Sendable {
         /// A document was made, written or replaced: look at it.
@@ -34,52 +35,98 @@ final class ChangeJournal: Sendable {
     private let readers = ReaderProcesses()
     private static let capacity = 200_000
 
-    func present(in parent: Node, name: UnsafePointer<CChar>) {
-        append(pathOf(parent, name).map { .present($0) })
+    let events: EventHub
+
+    init(events: EventHub) { self.events = events }
+
+    // MARK: - Done through the mount
+
+    /// Something was made, or got a name more. `isIndexed`: a document of which nothing more is told when it is closed.
+    func made(in parent: Node, name: UnsafePointer<CChar>, by caller: Caller, isIndexed: Bool) {
+        guard let path = pathOf(parent, name) else { return }
+        events.tell(.appeared, path, by: .caller(caller))
+        if isIndexed { append(.present(path)) }
     }
 
-    func present(_ path: StorePath) { append(.present(path)) }
-
-    func absent(in parent: Node, name: UnsafePointer<CChar>) {
-        append(pathOf(parent, name).map { .absent($0) })
+    func madeAnew(in parent: Node, name: UnsafePointer<CChar>, takingOverFrom aside: StorePath, by caller: Caller) {
+        guard let path = pathOf(parent, name) else { return }
+        events.tell(.appeared, path, by: .caller(caller))
+        append(.madeAnew(path, takingOverFrom: aside))
     }
 
-    func absent(_ path: StorePath) { append(.absent(path)) }
+    func removed(in parent: Node, name: UnsafePointer<CChar>, by caller: Caller) {
+        guard let path = pathOf(parent, name) else { return }
+        events.tell(.deleted, path, by: .caller(caller))
+        append(.absent(path))
+    }
 
-    func exchanged(_ first: (Node, UnsafePointer<CChar>), _ second: (Node, UnsafePointer<CChar>)) {
+    func exchanged(_ first: (Node, UnsafePointer<CChar>), _ second: (Node, UnsafePointer<CChar>), by caller: Caller) {
         guard let one = pathOf(first.0, first.1), let other = pathOf(second.0, second.1) else { return append(.overflow) }
+        events.tell(.moved, other, from: one, by: .caller(caller))
+        events.tell(.moved, one, from: other, by: .caller(caller))
         append(.exchanged(one, other))
     }
 
     func moved(
-        from: (Node, UnsafePointer<CChar>), to: (Node, UnsafePointer<CChar>), isFolder: Bool, takesOver: Tunnel.Takeover,
-        by caller: Caller
+        from: (Node, UnsafePointer<CChar>), to: (Node, UnsafePointer<CChar>), isFolder: Bool, replaces: Bool,
+        takesOver: Tunnel.Takeover, by caller: Caller
     ) {
         guard let old = pathOf(from.0, from.1), let new = pathOf(to.0, to.1) else { return append(.overflow) }
+        events.tell(.moved, new, from: old, by: .caller(caller))
+        // For who shows the document it is the same one, saved.
+        if replaces, !isFolder { events.tell(.changed, new, by: .caller(caller)) }
         var takesOverTarget = false
         if case .target = takesOver { takesOverTarget = true }
         append(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: takesOverTarget, by: caller))
         if case .aside(let path) = takesOver { append(.madeAnew(new, takingOverFrom: path)) }
     }
 
-    func movedOutside(from old: StorePath, to new: StorePath, isFolder: Bool) {
-        append(.movedOutside(from: old, to: new, isFolder: isFolder))
-    }
-
-    func madeAnew(in parent: Node, name: UnsafePointer<CChar>, takingOverFrom aside: StorePath) {
-        append(pathOf(parent, name).map { .madeAnew($0, takingOverFrom: aside) })
-    }
-
     func opened(_ node: Node, _ caller: Caller, flags: Int32) {
         append(.opened(node, caller.uid, readers.process(of: caller), flags: flags, at: Clock.now))
     }
 
-    func written(_ node: Node, _ caller: Caller) { append(node.path.map { .written($0, caller, at: Clock.now) }) }
+    func written(_ node: Node, _ caller: Caller) {
+        guard let path = node.path else { return }
+        events.tell(.changed, path, by: .caller(caller))
+        append(.written(path, caller, at: Clock.now))
+    }
 
-    /// Times, size or tags changed by name.
-    func touched(_ node: Node) { append(node.path.map { .present($0) }) }
+    /// A save of a document came to nothing.
+    func aborted(_ document: Node, _ caller: Caller) {
+        if let path = document.path { events.tell(.saveAborted, path, by: .caller(caller)) }
+    }
 
-    func overflow() { append(.overflow) }
+    /// Attributes or the size changed. `isIndexed`: the index is to look at it.
+    func touched(_ node: Node, by caller: Caller, _ event: StoreEvent.Kind? = .attributesChanged, isIndexed: Bool) {
+        guard let path = node.path else { return }
+        if let event { events.tell(event, path, by: .caller(caller)) }
+        if isIndexed { append(.present(path)) }
+    }
+
+    // MARK: - Done by others
+
+    /// A document is there that the index is to look at, and events tell of elsewhere.
+    func present(_ path: StorePath) { append(.present(path)) }
+
+    /// `isIndexed`: it is about a document; folders are gathered. `isEvent`: nobody has been told of it.
+    func changedOutside(
+        _ kind: StoreEvent.Kind, _ path: StorePath, by doer: EventHub.Doer, isIndexed: Bool, isEvent: Bool = true
+    ) {
+        if isEvent { events.tell(kind, path, by: doer) }
+        if isIndexed { append(kind == .deleted ? .absent(path) : .present(path)) }
+    }
+
+    func movedOutside(
+        from old: StorePath, to new: StorePath, isFolder: Bool, by doer: EventHub.Doer, isEvent: Bool
+    ) {
+        if isEvent { events.tell(.moved, new, from: old, by: doer) }
+        append(.movedOutside(from: old, to: new, isFolder: isFolder))
+    }
+
+    func overflow() {
+        events.lose()
+        append(.overflow)
+    }
 
     private func pathOf(_ parent: Node, _ name: UnsafePointer<CChar>) -> StorePath? {
         parent.path?.appending(EntryName(copying: name))

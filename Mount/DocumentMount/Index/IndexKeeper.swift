@@ -13,6 +13,7 @@ final class IndexKeeper: @unchecked Sendable {
     let index: DocumentIndex
     let reader: StoreReader
     private let journal: ChangeJournal
+    var events: EventHub { journal.events }
     private let log: Logger
     /// Counts changes to what the index knows, for those who keep lists made of it.
     let generation = Atomic<UInt64>(0)

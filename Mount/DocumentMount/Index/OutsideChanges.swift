@@ -1,4 +1,5 @@
 import CLinux
+import Coordination
 import DocumentStore
 import FuseKernel
 import Glibc
@@ -52,13 +53,10 @@ final class OutsideChanges: Sendable {
         guard let name = change.name else { return }
         let isKnown = forget(name, in: change.folder, notifier)
         guard !(isKnown && change.mayBeOwn) else { return }
-        if !isThere {
-            journal.absent(change.path)
-        } else if change.isFolder {
-            keeper.gatherer.gather(change.path)
-        } else {
-            journal.present(change.path)
-        }
+        journal.changedOutside(
+            isThere ? .appeared : .deleted, change.path, by: change.doer, isIndexed: !(isThere && change.isFolder),
+            isEvent: !(isThere && change.mayBeOwn && journal.events.hasLatelyTold(of: change.path)))
+        if isThere, change.isFolder { keeper.gatherer.gather(change.path) }
     }
 
     private func moved(_ change: OutsideChange, to place: OutsideChange.Place, _ notifier: Notifier) {
@@ -67,7 +65,9 @@ final class OutsideChanges: Sendable {
         let targetIsKnown = forget(place.name, in: place.folder, notifier)
         follow(to: place)
         guard !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
-        journal.movedOutside(from: change.path, to: place.path, isFolder: change.isFolder)
+        let isEvent = !(change.mayBeOwn && journal.events.hasLatelyTold(of: change.path))
+        journal.movedOutside(
+            from: change.path, to: place.path, isFolder: change.isFolder, by: change.doer, isEvent: isEvent)
     }
 
     /// A node that was moved is found under its new name from now on.
@@ -114,12 +114,15 @@ final class OutsideChanges: Sendable {
     @discardableResult
     private func forgetAttributes(
         of node: Node, unlessTold seen: Node.Seen, mayBeWriters: Bool, _ notifier: Notifier
-    ) -> (isWritten: Bool, isTold: Bool) {
-        let (isWritten, isTold) = node.state.withLock { state in
-            (mayBeWriters && (state.writers > 0 || state.written.hasContent(of: seen)), state.told == seen)
+    ) -> (isWritten: Bool, isTold: Bool, isContentTold: Bool) {
+        let found = node.state.withLock { state in
+            (
+                isWritten: mayBeWriters && (state.writers > 0 || state.written.hasContent(of: seen)),
+                isTold: state.told == seen, isContentTold: state.told.hasContent(of: seen)
+            )
         }
-        if !isWritten, !isTold { notifier.attributesChangedNow(of: fileSystem.table.id(of: node)) }
-        return (isWritten, isTold)
+        if !found.isWritten, !found.isTold { notifier.attributesChangedNow(of: fileSystem.table.id(of: node)) }
+        return found
     }
 
     private func contentChanged(_ change: OutsideChange, _ notifier: Notifier) {
@@ -127,17 +130,29 @@ final class OutsideChanges: Sendable {
             if let node = fileSystem.table.known(change.folder) { notifier.contentsChanged(of: fileSystem.table.id(of: node)) }
             return
         }
-        var isOwn = false
+        var (isOwn, isThere, isContentTold) = (false, true, false)
         if let parent = fileSystem.table.known(change.folder), let folder = try? fileSystem.locator.folder(parent) {
             var status = cl_status()
             let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-            if result == 0, let node = fileSystem.table.known(FileIdentity(status)) {
-                let (isWritten, isTold) = forgetAttributes(
+            isThere = result == 0
+            if isThere, let node = fileSystem.table.known(FileIdentity(status)) {
+                let found = forgetAttributes(
                     of: node, unlessTold: Node.Seen(status.st), mayBeWriters: change.kind == .contentChanged, notifier)
-                isOwn = isWritten || isTold && change.mayBeOwn
+                isOwn = found.isWritten || found.isTold && change.mayBeOwn
+                isContentTold = found.isContentTold
             }
         }
-        if !isOwn, !change.isFolder { journal.present(change.path) }
+        // What is not there any more is told of by who took it away.
+        guard !isOwn, isThere else { return }
+        let kind: StoreEvent.Kind = change.kind == .contentChanged ? .changed : .attributesChanged
+        // The mount opens a document for writing and leaves that to a working copy; a rename or link(2) changes a file's time of
+        // change, of which the kernel was not told.
+        let mayBeKnown =
+            kind == .changed
+            ? isContentTold || journal.events.hasLatelyTold(of: change.path, .saveAborted)
+            : journal.events.hasLatelyTold(of: change.path)
+        journal.changedOutside(
+            kind, change.path, by: change.doer, isIndexed: !change.isFolder, isEvent: !(change.mayBeOwn && mayBeKnown))
     }
 
     /// Too much changed to be told: the kernel asks for everything again.
@@ -155,4 +170,6 @@ extension OutsideChange {
     /// inotify does not tell who did it. That the kernel knows of it already is then the only sign that it was the mount; else
     /// it only says that an app has looked before the watcher told.
     fileprivate var mayBeOwn: Bool { pid == nil }
+
+    fileprivate var doer: EventHub.Doer { pid.map { .process($0) } ?? .outside }
 }

@@ -34,8 +34,9 @@ final class TagStore: Sendable {
         if liveInIndex {
             let old = indexed(path)
             let new = change(old)
-            if new != old { keeper.apply([.tags(path, new)]) }
-            return
+            guard new != old else { return }
+            keeper.apply([.tags(path, new)])
+            return tell(path, caller)
         }
         let raw = try value(of: file)
         let old = Tag.parse(raw)
@@ -44,6 +45,11 @@ final class TagStore: Sendable {
         try setValue(Tag.format(new, keeping: raw), of: file)
         // All of it: the document may be one the index has missed.
         if case .document(let facts) = reader.look(at: path) { keeper.apply([.present(facts)]) }
+        tell(path, caller)
+    }
+
+    private func tell(_ path: StorePath, _ caller: Credentials) {
+        keeper.events.tell(.attributesChanged, path, by: .user(caller.uid))
     }
 
     func add(_ tags: [Tag], to path: StorePath, _ caller: Credentials) throws(Errno) {

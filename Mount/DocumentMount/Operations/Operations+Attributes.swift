@@ -1,4 +1,5 @@
 import CLinux
+import Coordination
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -42,8 +43,15 @@ extension MountedFileSystem {
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
         if changes.modified != nil { saves.timesSet(on: node) }
-        if changes.size != nil || changes.modified != nil, node.isRegular { journal.touched(node) }
+        if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle.map { FileHandle.of($0) }, caller) }
         return attributes(of: node, status)
+    }
+
+    private func tellOfChange(of node: Node, _ changes: AttributeChanges, _ handle: FileHandle?, _ caller: Caller) {
+        let isIndexed = (changes.size != nil || changes.modified != nil) && node.isRegular
+        // What is open for writing is told of when it is closed.
+        let event: StoreEvent.Kind? = changes.size == nil ? .attributesChanged : handle?.isWritable == true ? nil : .changed
+        journal.touched(node, by: caller, event, isIndexed: isIndexed)
     }
 
     private func changeMode(_ descriptor: Descriptor, _ mode: mode_t) throws(Errno) {
@@ -83,4 +91,9 @@ extension MountedFileSystem {
         }
         _ = try check(result)
     }
+}
+
+extension AttributeChanges {
+    /// Anything but when it was read.
+    fileprivate var isMoreThanAccess: Bool { mode != nil || uid != nil || gid != nil || size != nil || modified != nil }
 }

@@ -34,7 +34,9 @@ extension MountedFileSystem {
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno) {
         locks.flushed(table.node(node), handle: handle, owner: lockOwner)
         let handle = FileHandle.of(handle)
-        if handle.isWritable { try saves.flushed(handle, by: caller) }
+        guard handle.isWritable else { return }
+        journal.events.expect(caller)
+        try saves.flushed(handle, by: caller)
     }
 
     func synchronize(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {

@@ -52,7 +52,7 @@ extension MountedFileSystem {
                 _ = try check(cl_setxattr(path, name, value.baseAddress, value.count, flags))
             }
         }
-        if isTags(name) { journal.touched(node) }
+        journal.touched(node, by: caller, isIndexed: isTags(name))
     }
 
     func removeExtendedAttribute(_ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>) throws(Errno) {
@@ -61,7 +61,7 @@ extension MountedFileSystem {
         if isTags(name), tags.liveInIndex { return try tags.setIndexedValue(nil, of: try document(node)) }
         let descriptor = try locator.pathDescriptor(of: node)
         try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
-        if isTags(name) { journal.touched(node) }
+        journal.touched(node, by: caller, isIndexed: isTags(name))
     }
 
     private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "system.posix_acl_access") == 0 }

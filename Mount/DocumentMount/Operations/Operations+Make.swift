@@ -67,7 +67,7 @@ extension MountedFileSystem {
             return try lookUp(name, in: parent, folder)
         }
         saves.linked(node)
-        journal.present(in: parent, name: name)
+        journal.made(in: parent, name: name, by: caller, isIndexed: true)
         return entry
     }
 
@@ -80,7 +80,8 @@ extension MountedFileSystem {
             try privileges.acting(as: caller, mode: mode) { () throws(Errno) in try make(folder) }
             return try lookUp(name, in: parent, folder)
         }
-        if entry.attributes.status.st_mode & S_IFMT == S_IFREG { journal.present(in: parent, name: name) }
+        let isDocument = entry.attributes.status.st_mode & S_IFMT == S_IFREG
+        journal.made(in: parent, name: name, by: caller, isIndexed: isDocument)
         return entry
     }
 

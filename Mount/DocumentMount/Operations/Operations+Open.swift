@@ -233,7 +233,9 @@ extension MountedFileSystem {
         // The watcher tells of its writes later.
         let writesOwnFile = handle.isWritable && handle.redirectedTo == nil && !handle.decision.isElsewhere
         let written = writesOwnFile ? Self.seen(of: handle) : nil
+        var published: Node.Seen?
         let finished = node.state.withLock { state -> BackingID? in
+            if handle.decision.version != nil { published = state.written }
             if let index = state.handles.firstIndex(where: { $0 === handle }) { state.handles.remove(at: index) }
             if handle.isWritable {
                 state.writers -= 1
@@ -257,7 +259,7 @@ extension MountedFileSystem {
         if handle.isWritable {
             writers.closed(handle)
             saves.released(handle)
-            noteWriting(handle, written ?? Self.seen(of: handle))
+            noteWriting(handle, written ?? Self.seen(of: handle), published: published)
         }
     }
 
@@ -265,10 +267,10 @@ extension MountedFileSystem {
     func noteOpenWriters() { for handle in writers.current { noteWriting(handle, Self.seen(of: handle)) } }
 
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
-    /// passthrough.
-    private func noteWriting(_ handle: FileHandle, _ now: Node.Seen?) {
+    /// passthrough. `published`: as a save had left it, which was told of.
+    private func noteWriting(_ handle: FileHandle, _ now: Node.Seen?, published: Node.Seen? = nil) {
         guard let now, !now.isRemoved else { return }
-        if let before = handle.before.map({ Node.Seen($0.st) }), before.hasContent(of: now) { return }
+        if let before = published ?? handle.before.map({ Node.Seen($0.st) }), before.hasContent(of: now) { return }
         journal.written(handle.node, handle.caller)
     }
 

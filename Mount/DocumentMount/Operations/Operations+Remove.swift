@@ -33,7 +33,7 @@ extension MountedFileSystem {
                 if isDone != nil { return }
             }
         }
-        journal.absent(in: parent, name: name)
+        journal.removed(in: parent, name: name, by: caller)
     }
 
     /// Runs what takes a name away.

@@ -32,11 +32,11 @@ extension MountedFileSystem {
         }
         guard !move.isNothing else { return }
         if exchanges {
-            journal.exchanged((parent, name), (newParent, newName))
+            journal.exchanged((parent, name), (newParent, newName), by: caller)
         } else {
             journal.moved(
-                from: (parent, name), to: (newParent, newName), isFolder: move.isFolder, takesOver: move.takesOver,
-                by: caller)
+                from: (parent, name), to: (newParent, newName), isFolder: move.isFolder, replaces: move.replaces,
+                takesOver: move.takesOver, by: caller)
         }
     }
 
@@ -68,7 +68,7 @@ extension MountedFileSystem {
         } else {
             try expectingRemoval(of: old.name, in: old.parent, rename)
         }
-        if isSameFile { return Move(isFolder: false, takesOver: .none, isNothing: !exchanges) }
+        if isSameFile { return Move(isFolder: false, replaces: false, takesOver: .none, isNothing: !exchanges) }
         replaced?.wentAway(in: new.parent, name: new.name, table)
         node?.moved(from: old.parent, name: old.name, to: new.parent, newName: new.name)
         node?.versions.load()?.note(EntryName(copying: new.name))
@@ -77,7 +77,8 @@ extension MountedFileSystem {
         } else if let node, node.isRegular {
             tunnel.movedAside(node, from: old.parent, old.name, owner: source.st.st_uid, by: caller)
         }
-        return Move(isFolder: source.st.st_mode & S_IFMT == S_IFDIR, takesOver: takesOver, isNothing: false)
+        return Move(
+            isFolder: source.st.st_mode & S_IFMT == S_IFDIR, replaces: target != nil, takesOver: takesOver, isNothing: false)
     }
 
     /// Has what the caller is saving under a name come first (rule 7). Before the names lock: publishing takes it.
@@ -104,6 +105,8 @@ extension MountedFileSystem {
 
     private struct Move {
         let isFolder: Bool
+        /// Something stood under the new name.
+        let replaces: Bool
         let takesOver: Tunnel.Takeover
         /// Two names of one file: rename(2) does nothing.
         let isNothing: Bool

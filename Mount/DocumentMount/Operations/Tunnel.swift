@@ -55,10 +55,10 @@ final class Tunnel: Sendable {
         node.state.withLock { $0.made = maker }
         guard let aside = takeAside(in: parent, name, maker), let path = aside.path else {
             // A file open for writing is told of when it is closed.
-            return isWritten ? () : journal.present(in: parent, name: name)
+            return journal.made(in: parent, name: name, by: caller, isIndexed: !isWritten)
         }
         if let source = aside.openedByName { Self.copyAttributes(from: source, to: descriptor) }
-        journal.madeAnew(in: parent, name: name, takingOverFrom: path)
+        journal.madeAnew(in: parent, name: name, takingOverFrom: path, by: caller)
     }
 
     /// A name and the file that was just seen under it. Valid within the request, like its name.

@@ -96,6 +96,11 @@ extension SaveService {
         }
         // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
         watches.superseded(published)
+        // The watcher tells of what the kernel has written for apps, in their names.
+        var status = cl_status()
+        if cl_statx_fd(version.copy.file.number, &status) == 0 {
+            version.node.state.withLock { $0.written = Node.Seen(status.st) }
+        }
         journal.written(version.node, version.caller)
         forgetListed(versions, link)
         // Its times changed in the store, and the kernel did not do it.
@@ -237,6 +242,7 @@ extension SaveService {
         guard let version = found.0 else { return }
         if reason.keepsContent { keep(version, reason.kept, at: found.1?.path) }
         version.copy.discard()
+        if let document = found.1, reason != .neverOpened { journal.aborted(document, version.caller) }
         // The kernel may have it under the name still, and with it the space that it takes.
         if let link = found.1?.currentLink {
             session.current?.notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)

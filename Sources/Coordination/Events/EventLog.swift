@@ -12,6 +12,12 @@ public struct EventLog: Sendable {
         public let hasOverflowed: Bool
         /// What to ask for next.
         public let next: UInt64
+
+        public init(events: [StoreEvent], hasOverflowed: Bool, next: UInt64) {
+            self.events = events
+            self.hasOverflowed = hasOverflowed
+            self.next = next
+        }
     }
 
     private var events: [StoreEvent] = []
@@ -32,13 +38,13 @@ public struct EventLog: Sendable {
     /// Adds an event, numbered. O(1).
     @discardableResult
     public mutating func append(
-        _ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, document: Int64? = nil,
-        generation: UInt64 = 0, time: Int64, origin: StoreEvent.Origin
+        _ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, document: Int64? = nil, time: Int64,
+        origin: StoreEvent.Origin
     ) -> StoreEvent {
         lastSequence += 1
         let event = StoreEvent(
-            sequence: lastSequence, kind: kind, document: document, path: path, oldPath: oldPath, generation: generation,
-            time: time, origin: origin)
+            sequence: lastSequence, kind: kind, document: document, path: path, oldPath: oldPath, time: time,
+            origin: origin)
         if events.count < capacity {
             events.append(event)
         } else {
@@ -46,6 +52,17 @@ public struct EventLog: Sendable {
             start = (start + 1) % capacity
         }
         return event
+    }
+
+    /// Things happened of which nobody knows what: all readers find that they have missed something.
+    public mutating func lose() {
+        lastSequence += 1
+        (events, start) = ([], 0)
+    }
+
+    /// Whether one of the last `count` events is such.
+    public func hasLately(_ count: Int, _ isSuch: (StoreEvent) -> Bool) -> Bool {
+        (0..<min(count, events.count)).contains { back in isSuch(events[(start + events.count - 1 - back) % events.count]) }
     }
 
     /// The events after number `sequence` that a reader wants, `limit` at most. O(events looked at).

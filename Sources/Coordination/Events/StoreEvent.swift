@@ -22,6 +22,8 @@ public struct StoreEvent: Hashable, Sendable {
     /// Who did it.
     public enum Origin: Hashable, Sendable {
         case process(id: Int32, user: UInt32, name: String)
+        /// One of a user's, that is gone by now.
+        case user(UInt32)
         /// It was done beneath or beside the mount, or it is not known by whom.
         case outside
     }
@@ -34,22 +36,20 @@ public struct StoreEvent: Hashable, Sendable {
     public let path: StorePath
     /// Where it was before it was moved.
     public let oldPath: StorePath?
-    /// Rises with each version of a document that this mount has published.
-    public let generation: UInt64
+    /// For what gives a document other content: a number that rises with each version of it in this mount. Else nil.
+    public var generation: UInt64? { kind == .changed || kind == .appeared ? sequence : nil }
     /// In nanoseconds since 1970.
     public let time: Int64
     public let origin: Origin
 
     public init(
-        sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, generation: UInt64,
-        time: Int64, origin: Origin
+        sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, time: Int64, origin: Origin
     ) {
         self.sequence = sequence
         self.kind = kind
         self.document = document
         self.path = path
         self.oldPath = oldPath
-        self.generation = generation
         self.time = time
         self.origin = origin
     }

@@ -21,6 +21,8 @@ public enum ServiceCallError: Error, Hashable, Sendable {
 public final class ServiceConnection {
     private let socket: Descriptor
     private let timeout: Duration
+    /// What has come after the last message.
+    private var received: [UInt8] = []
 
     /// Connects; `timeout` bounds this and, by default, each call.
     public init(to path: String, timeout: Duration = .seconds(10)) throws(ServiceCallError) {
@@ -40,17 +42,39 @@ public final class ServiceConnection {
         _ method: String, _ parameters: Parameters, returning: Reply.Type, timeout: Duration? = nil
     ) throws(ServiceCallError) -> Reply {
         let deadline = ContinuousClock.now + (timeout ?? self.timeout)
-        guard let message = try? JSONEncoder().encode(Call(method: method, parameters: parameters)) else {
-            preconditionFailure("parameters that JSON cannot hold: \(parameters)")
+        try send(Call(method: method, parameters: parameters, more: nil), until: deadline)
+        return try reply(Reply.self, until: deadline).result.get()
+    }
+
+    /// Calls a method that has many replies, and gives each to `body`, until that returns false or the service ends the
+    /// replies. Waits for them without limit.
+    public func stream<Parameters: Encodable, Reply: Decodable>(
+        _ method: String, _ parameters: Parameters, of type: Reply.Type, _ body: (Reply) throws(ServiceCallError) -> Bool
+    ) throws(ServiceCallError) {
+        try send(Call(method: method, parameters: parameters, more: true), until: .now + timeout)
+        while true {
+            let message = try reply(type, until: nil)
+            guard try body(try message.result.get()), message.continues else { return }
+        }
+    }
+
+    private func send(_ call: Call<some Encodable>, until deadline: ContinuousClock.Instant) throws(ServiceCallError) {
+        guard let message = try? JSONEncoder().encode(call) else {
+            preconditionFailure("parameters that JSON cannot hold: \(call.parameters)")
         }
         do {
             try send(Array(message) + [0], until: deadline)
         } catch ServiceCallError.disconnected {
             // The service may have said why before it closed.
         }
+    }
+
+    private func reply<Reply: Decodable>(
+        _ type: Reply.Type, until deadline: ContinuousClock.Instant?
+    ) throws(ServiceCallError) -> ReplyMessage<Reply> {
         let reply = Data(try receive(until: deadline))
-        guard let outcome = try? JSONDecoder().decode(ReplyMessage<Reply>.self, from: reply) else { throw .malformedReply }
-        return try outcome.result.get()
+        guard let message = try? JSONDecoder().decode(ReplyMessage<Reply>.self, from: reply) else { throw .malformedReply }
+        return message
     }
 
     private func send(_ message: [UInt8], until deadline: ContinuousClock.Instant) throws(ServiceCallError) {
@@ -68,15 +92,18 @@ public final class ServiceConnection {
     }
 
     /// The bytes of the next message, without its NUL.
-    private func receive(until deadline: ContinuousClock.Instant) throws(ServiceCallError) -> [UInt8] {
-        var message: [UInt8] = []
+    private func receive(until deadline: ContinuousClock.Instant?) throws(ServiceCallError) -> [UInt8] {
         var chunk = [UInt8](repeating: 0, count: 16_384)
+        var searched = 0
         while true {
+            if let end = received[searched...].firstIndex(of: 0) {
+                defer { received.removeSubrange(...end) }
+                return Array(received[..<end])
+            }
+            searched = received.count
             let count = recv(socket.number, &chunk, chunk.count, 0)
             if count > 0 {
-                message.append(contentsOf: chunk[..<count])
-                // Calls are answered one at a time, so nothing follows the NUL.
-                if message.last == 0 { return message.dropLast() }
+                received.append(contentsOf: chunk[..<count])
             } else if count == 0 {
                 throw .disconnected
             } else if errno == EAGAIN {
@@ -87,25 +114,33 @@ public final class ServiceConnection {
         }
     }
 
-    private func wait(for event: Int32, until deadline: ContinuousClock.Instant) throws(ServiceCallError) {
+    private func wait(for event: Int32, until deadline: ContinuousClock.Instant?) throws(ServiceCallError) {
+        var request = pollfd(fd: socket.number, events: Int16(event), revents: 0)
+        guard let deadline else {
+            _ = poll(&request, 1, -1)
+            return
+        }
         let left = deadline - .now
         guard left > .zero else { throw .timedOut }
         let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
-        var request = pollfd(fd: socket.number, events: Int16(event), revents: 0)
         _ = poll(&request, 1, Int32(clamping: milliseconds))
     }
 
     private struct Call<Parameters: Encodable>: Encodable {
         let method: String
         let parameters: Parameters
+        let more: Bool?
     }
 
     private struct ReplyMessage<Reply: Decodable>: Decodable {
-        enum Key: CodingKey { case error, parameters }
+        enum Key: CodingKey { case error, parameters, continues }
         let result: Result<Reply, ServiceCallError>
+        /// More replies to the same call come.
+        let continues: Bool
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: Key.self)
+            continues = try container.decodeIfPresent(Bool.self, forKey: .continues) ?? false
             if let name = try container.decodeIfPresent(String.self, forKey: .error) {
                 let values = try container.decodeIfPresent([String: VarlinkError.Value].self, forKey: .parameters)
                 result = .failure(.refused(VarlinkError(name: name, parameters: values ?? [:])))

@@ -2,6 +2,7 @@ internal import FoundationEssentials
 import Logging
 internal import NIOCore
 internal import NIOPosix
+import Synchronization
 
 /// One peer's connection: cuts its bytes into calls, has them carried out one at a time and in order on the thread pool, and
 /// sends the replies. All state belongs to the event loop.
@@ -27,6 +28,10 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var closesAfterReply = false
     /// The peer has shut down its sending side; what it has sent is still answered.
     private var inputEnded = false
+    /// Replies go on until the peer closes the connection.
+    private var stream: (any ReplyStream)?
+    private var hasNews = false
+    private let news = News()
     /// The time limit of the message that has begun is running; more bytes do not extend it.
     private var awaitsRestOfMessage = false
 
@@ -47,6 +52,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
+        stream?.end()
+        stream = nil
         self.context = nil
         onClose()
     }
@@ -63,7 +70,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event as? ChannelEvent == .inputClosed else { return }
         inputEnded = true
-        goOn()
+        // Who listens to a stream says by this that it has heard enough.
+        if stream != nil { context.close(promise: nil) } else { goOn() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -74,6 +82,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Takes the next step: starts the next call, or waits for more bytes.
     private func goOn() {
         guard let context, !isBusy else { return }
+        if let stream { return pull(stream, context) }
         do {
             if let message = try framer.next() {
                 start(message)
@@ -104,19 +113,60 @@ final class ConnectionHandler: ChannelInboundHandler {
         awaitsRestOfMessage = false
         timer?.cancel()
         guard let context else { return }
-        let outcome = pool.runIfActive(eventLoop: context.eventLoop) { [dispatcher, peer] in
-            dispatcher.outcome(of: Data(message.readableBytesView), from: peer)
+        let wake = wake(context.eventLoop)
+        carryOut(context) { [dispatcher, peer] in
+            dispatcher.outcome(of: Data(message.readableBytesView), from: peer, wake: wake)
         }
-        outcome.assumeIsolated().whenComplete { result in
+    }
+
+    private func carryOut(_ context: ChannelHandlerContext, _ body: @escaping @Sendable () -> Dispatcher.Outcome) {
+        pool.runIfActive(eventLoop: context.eventLoop, body).assumeIsolated().whenComplete { result in
             // Failure: the pool is shut down, the service ends.
             guard case .success(let outcome) = result else { return context.close(promise: nil) }
             if outcome.closes { self.closesAfterReply = true }
+            if let stream = outcome.stream { self.begin(stream) }
             if let reply = outcome.reply { self.send(reply) } else { self.replied() }
+        }
+    }
+
+    // MARK: - Streams
+
+    private func begin(_ stream: any ReplyStream) {
+        // The peer may have gone meanwhile.
+        guard let context else { return stream.end() }
+        self.stream = stream
+        hasNews = true
+        // To hear of its going.
+        context.read()
+    }
+
+    /// Sends the next reply, or waits until there is one.
+    private func pull(_ stream: any ReplyStream, _ context: ChannelHandlerContext) {
+        timer?.cancel()
+        guard hasNews else { return }
+        isBusy = true
+        hasNews = false
+        carryOut(context) { [dispatcher] in dispatcher.next(of: stream) }
+    }
+
+    /// What a stream calls when it has another reply.
+    private func wake(_ eventLoop: any EventLoop) -> @Sendable () -> Void {
+        let handler = NIOLoopBound(self, eventLoop: eventLoop)
+        return { [news] in
+            guard !news.isOnItsWay.exchange(true, ordering: .acquiringAndReleasing) else { return }
+            eventLoop.execute {
+                news.isOnItsWay.store(false, ordering: .releasing)
+                let handler = handler.value
+                handler.hasNews = true
+                handler.goOn()
+            }
         }
     }
 
     private func send(_ reply: [UInt8]) {
         isBusy = true
+        // Of a stream there may be more at once.
+        if stream != nil { hasNews = true }
         guard let context else { return }
         close(after: limits.replyTimeout)
         let sent = context.eventLoop.makePromise(of: Void.self)
@@ -139,4 +189,9 @@ final class ConnectionHandler: ChannelInboundHandler {
             self.context?.close(promise: nil)
         }
     }
+}
+
+/// That a stream has more, between the thread that says so and the event loop.
+private final class News: Sendable {
+    let isOnItsWay = Atomic<Bool>(false)
 }

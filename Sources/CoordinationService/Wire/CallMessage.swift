@@ -1,6 +1,6 @@
 /// A call as it arrives. Decoded in one pass: the method's name finds the method, which decodes its own parameters.
 struct CallMessage: Decodable {
-    enum Key: String, CodingKey { case method, parameters, oneway }
+    enum Key: String, CodingKey { case method, parameters, oneway, more }
 
     /// The `parameters` member, still encoded; a missing one counts as an empty object.
     struct Parameters {
@@ -17,6 +17,8 @@ struct CallMessage: Decodable {
     static let methodsKey = CodingUserInfoKey(rawValue: "org.quire.methods")!
 
     let oneway: Bool
+    /// The peer takes any number of replies.
+    let more: Bool
     /// The call, ready to run, or why it cannot be.
     let call: Result<VarlinkMethod.BoundCall, VarlinkError>
 
@@ -24,6 +26,7 @@ struct CallMessage: Decodable {
         let container = try decoder.container(keyedBy: Key.self)
         let method = try container.decode(String.self, forKey: .method)
         oneway = try container.decodeIfPresent(Bool.self, forKey: .oneway) ?? false
+        more = try container.decodeIfPresent(Bool.self, forKey: .more) ?? false
         guard let table = decoder.userInfo[Self.methodsKey] as? MethodTable else {
             preconditionFailure("a call is decoded with the method table in userInfo")
         }

@@ -8,40 +8,52 @@ struct Dispatcher: Sendable {
         /// A whole message with its NUL; nil for a call that asked for no reply.
         var reply: [UInt8]?
         var closes = false
+        /// More replies come from here.
+        var stream: (any ReplyStream)?
     }
 
     private let methods: MethodTable
 
     init(service: any MountService, version: String) {
-        let own = [MountInterface.interface(service), RecoverInterface.interface(service)]
+        let own = [MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service)]
         methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }
 
-    func outcome(of message: Data, from peer: Peer) -> Outcome {
+    /// - Parameter wake: what a stream calls, on any thread, when it has another reply.
+    func outcome(of message: Data, from peer: Peer, wake: @escaping @Sendable () -> Void) -> Outcome {
         let decoder = JSONDecoder()
         decoder.userInfo[CallMessage.methodsKey] = methods
         guard let call = try? decoder.decode(CallMessage.self, from: message) else {
             // Not a call at all: there is no telling what the peer means by the rest of its stream.
             return Outcome(reply: Self.encode(VarlinkError.invalidParameter("call")), closes: true)
         }
-        let reply: [UInt8]
         do {
-            reply = Self.encode(try call.call.get()(peer))
-        } catch let error as VarlinkError {
-            reply = Self.encode(error)
-        } catch let failure as ServiceFailure {
-            reply = Self.encode(VarlinkError(failure))
+            switch try call.call.get() {
+            case .once(let run):
+                let reply = Self.message(Reply(parameters: try run(peer)))
+                return Outcome(reply: call.oneway ? nil : reply)
+            case .stream(let open):
+                guard call.more, !call.oneway else { throw VarlinkError.expectedMore }
+                return Outcome(reply: nil, stream: try open(peer, wake))
+            }
         } catch {
-            reply = Self.encode(VarlinkError(.failed("\(error)")))
+            let reply = Self.encode(VarlinkError(any: error))
+            return Outcome(reply: call.oneway ? nil : reply)
         }
-        return Outcome(reply: call.oneway ? nil : reply)
+    }
+
+    /// The next message of a stream; nil if there is none now.
+    func next(of stream: any ReplyStream) -> Outcome {
+        do {
+            return Outcome(reply: try stream.next().map { Self.message(Reply(parameters: $0, continues: true)) })
+        } catch {
+            return Outcome(reply: Self.encode(VarlinkError(any: error)), closes: true)
+        }
     }
 
     static func encode(_ error: VarlinkError) -> [UInt8] {
         message(ErrorReply(error: error.name, parameters: error.parameters))
     }
-
-    private static func encode(_ parameters: any Encodable & Sendable) -> [UInt8] { message(Reply(parameters: parameters)) }
 
     private static func message(_ reply: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
@@ -54,12 +66,14 @@ struct Dispatcher: Sendable {
     }
 
     private struct Reply: Encodable {
-        enum Key: CodingKey { case parameters }
+        enum Key: CodingKey { case parameters, continues }
         let parameters: any Encodable & Sendable
+        var continues = false
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: Key.self)
             try container.encode(parameters, forKey: .parameters)
+            if continues { try container.encode(true, forKey: .continues) }
         }
     }
 

@@ -21,6 +21,8 @@ public struct VarlinkError: Error, Hashable, Sendable {
     static func interfaceNotFound(_ interface: String) -> Self {
         standard("InterfaceNotFound", ["interface": .text(interface)])
     }
+    /// The method is answered by more than one reply, and the call did not ask for that.
+    static let expectedMore = standard("ExpectedMore", [:])
     static func messageTooLarge(limit: Int) -> Self { mount("MessageTooLarge", ["limit": .number(limit)]) }
     static func tooManyConnections(limit: Int) -> Self { mount("TooManyConnections", ["limit": .number(limit)]) }
 
@@ -32,6 +34,15 @@ public struct VarlinkError: Error, Hashable, Sendable {
             case .permissionDenied(let what): .mount("PermissionDenied", ["what": .text(what)])
             case .invalidParameter(let parameter): .invalidParameter(parameter)
             case .failed(let message): .mount("Failed", ["message": .text(message)])
+            }
+    }
+
+    init(any error: any Error) {
+        self =
+            switch error {
+            case let error as VarlinkError: error
+            case let failure as ServiceFailure: VarlinkError(failure)
+            default: VarlinkError(.failed("\(error)"))
             }
     }
 

@@ -1,0 +1,182 @@
+import Coordination
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// What happens in the store, for those who want to be told: numbers it, keeps the latest, and wakes who listens.
+///
+/// Operations `tell`, which costs them a lock and an append; while anybody listens also a look at who does it, some 20 µs for
+/// each process. Which document it is (the index) is found out on a thread of the hub's own, which is woken at once while
+/// anybody listens, else once in many events.
+final class EventHub: Sendable {
+    enum Doer: Sendable {
+        case caller(Caller)
+        /// Outside of the mount.
+        case process(pid_t)
+        case user(uid_t)
+        case outside
+    }
+
+    private struct Happening {
+        let kind: StoreEvent.Kind
+        let path: StorePath
+        let oldPath: StorePath?
+        let doer: Doer
+        /// Nil: to be found out.
+        let origin: StoreEvent.Origin?
+        let time: Int64
+    }
+
+    private struct State {
+        var happenings: [Happening] = []
+        var isLost = false
+        var listeners: [ListenerID: @Sendable () -> Void] = [:]
+        var last: UInt64 = 0
+    }
+
+    struct ListenerID: Hashable, Sendable { fileprivate let rawValue: UInt64 }
+
+    /// Rank 5: a leaf. Listeners are called without it.
+    private let state = Mutex(State())
+    /// Rank 5: a leaf.
+    private let log: Mutex<EventLog>
+    /// Held while happenings become events, so that these stay in order. Taken before `state`, `log` and the database.
+    private let settling = ThreadLock()
+    private let wake = Signal()
+    private let isListenedTo = Atomic<Bool>(false)
+    private let processes = EventProcesses()
+    private let isOver = Atomic<Bool>(false)
+    private let thread = Mutex<NamedThread?>(nil)
+    /// The index's id of the document at a path.
+    private let document: @Sendable (StorePath) -> Int64?
+
+    /// Some 2 MiB: a minute of a busy store, hours of a usual one.
+    private static let kept = 8_192
+    /// Without listeners the thread is woken once in so many.
+    private static let batch = 1_024
+    /// More are not kept for the thread, which is as far behind then as a reader may be.
+    private static let mostWaiting = 65_536
+
+    init(document: @escaping @Sendable (StorePath) -> Int64?) {
+        self.document = document
+        // Microseconds since 1970: numbers of an earlier mount are smaller, and its readers see that they missed something.
+        log = Mutex(EventLog(capacity: Self.kept, lastSequence: UInt64(clamping: Clock.now / 1_000)))
+    }
+
+    // MARK: - Telling
+
+    func tell(_ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, by doer: Doer) {
+        // Programs like mkdir are gone in a moment; while nobody listens, most that make many changes are still there later.
+        let origin = isListenedTo.load(ordering: .relaxed) ? processes.origin(of: doer) : nil
+        let happening = Happening(
+            kind: kind, path: path, oldPath: oldPath, doer: doer, origin: origin, time: Clock.now)
+        let wakes = state.withLock { state in
+            if state.happenings.count >= Self.mostWaiting { (state.happenings, state.isLost) = ([], true) }
+            state.happenings.append(happening)
+            return state.happenings.count == (state.listeners.isEmpty ? Self.batch : 1)
+        }
+        if wakes { wake.signal() }
+    }
+
+    /// A process closes what it has written, of which it will be told when that is released: it may be gone by then.
+    func expect(_ caller: Caller) {
+        if isListenedTo.load(ordering: .relaxed) { _ = processes.origin(of: .caller(caller)) }
+    }
+
+    /// More happened than anybody knows of.
+    func lose() {
+        state.withLock { ($0.happenings, $0.isLost) = ([], true) }
+        wake.signal()
+    }
+
+    /// Whether something was done at a path through the mount in the last moments, of one kind or any. O(events of these).
+    func hasLatelyTold(of path: StorePath, _ kind: StoreEvent.Kind? = nil) -> Bool {
+        let since = Clock.now - Self.moment
+        func isOfKind(_ other: StoreEvent.Kind) -> Bool { kind == nil || kind == other }
+        let isWaiting = state.withLock { state in
+            state.happenings.reversed().prefix { $0.time > since }.contains {
+                isOfKind($0.kind) && ($0.path == path || $0.oldPath == path)
+            }
+        }
+        return isWaiting || log.withLock { log in
+            log.hasLately(Self.batch) {
+                $0.time > since && isOfKind($0.kind) && ($0.path == path || $0.oldPath == path) && $0.origin != .outside
+            }
+        }
+    }
+
+    /// The watcher tells up to 60 ms later.
+    private static let moment: Int64 = 200_000_000
+
+    // MARK: - Listening
+
+    /// Has `body` called, on the hub's thread, when there are new events. It is to be short, and not to call the hub.
+    func listen(_ body: @escaping @Sendable () -> Void) -> ListenerID {
+        state.withLock { state in
+            state.last += 1
+            let id = ListenerID(rawValue: state.last)
+            state.listeners[id] = body
+            isListenedTo.store(true, ordering: .relaxed)
+            return id
+        }
+    }
+
+    func endListening(_ id: ListenerID) {
+        state.withLock { state in
+            state.listeners[id] = nil
+            isListenedTo.store(!state.listeners.isEmpty, ordering: .relaxed)
+        }
+    }
+
+    /// The number of the last event until now.
+    var lastSequence: UInt64 {
+        settle()
+        return log.withLock { $0.lastSequence }
+    }
+
+    func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> EventLog.Page {
+        log.withLock { $0.events(after: sequence, limit: limit, where: isWanted) }
+    }
+
+    // MARK: - The thread
+
+    func start() {
+        thread.withLock {
+            $0 = NamedThread("quire-events") { [self] in
+                while !isOver.load(ordering: .relaxed) {
+                    wake.wait()
+                    if settle() { for listener in state.withLock({ Array($0.listeners.values) }) { listener() } }
+                }
+            }
+        }
+    }
+
+    func stop() {
+        isOver.store(true, ordering: .relaxed)
+        wake.signal()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    /// Makes events of what has happened. Whether there are new ones.
+    @discardableResult
+    private func settle() -> Bool {
+        settling.withLock {
+            let (happenings, isLost) = state.withLock { state in
+                defer { (state.happenings, state.isLost) = ([], false) }
+                return (state.happenings, state.isLost)
+            }
+            if isLost { log.withLock { $0.lose() } }
+            for happening in happenings {
+                let origin = happening.origin ?? processes.origin(of: happening.doer)
+                let document = document(happening.path)
+                log.withLock {
+                    _ = $0.append(
+                        happening.kind, happening.path, from: happening.oldPath, document: document, time: happening.time,
+                        origin: origin)
+                }
+            }
+            return isLost || !happenings.isEmpty
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import CoordinationService
+import FoundationEssentials
+import Glibc
+
+struct WatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Show what happens to documents, as it happens.",
+        discussion: """
+            Shows the changes of a document, of a folder with all that is in it, or of the whole mount of the working \
+            directory: who did what, until interrupted or until the mount ends. Only what you may reach is shown. Kinds: \
+            appeared, changed, moved, deleted, attributesChanged (tags, dates, mode, owner), saveAborted.
+
+            With --json each line is an object with seq, kind, id, path, oldPath, generation, time (seconds since 1970), \
+            pid, uid and process; keys without a value are left out. A line with overflow: true says that events were \
+            missed, and everything is to be looked at again.
+
+            Examples:
+              quire watch ~/Documents
+              quire watch --json --kind changed | jq -r .path
+              quire watch --since 1764000000000000 ~/Documents/report.odt
+
+            Exit codes: 0 interrupted, or the reader of the output has gone; 1 failed, or the mount ended; 64 the command \
+            line is wrong.
+            """)
+
+    @Argument(help: "A document or folder in a mount (the whole mount of the working directory).")
+    var path: PathArgument?
+
+    @Flag(help: "Write JSON, one object a line.") var json = false
+    @Option(help: "Start after the event of this number, if it is still known.") var since: UInt64?
+    @Option(name: .customLong("kind"), help: "Show only events of this kind; may be given again.") var kinds: [String] = []
+
+    private static let knownKinds = [
+        "appeared", "changed", "moved", "deleted", "attributesChanged", "versionGained", "versionLost", "saveAborted",
+    ]
+
+    func validate() throws {
+        if let wrong = kinds.first(where: { !Self.knownKinds.contains($0) }) {
+            throw ValidationError("there is no kind '\(wrong)'; kinds are \(Self.knownKinds.joined(separator: ", ")).")
+        }
+    }
+
+    func run() throws {
+        let (mount, place) = try MountLocator.mount(meant: nil, orHoldingFuture: path)
+        let request = WatchRequest(
+            path: place.map { DocumentPath($0) }, since: since, kinds: kinds.isEmpty ? nil : kinds)
+        // The end of the reader of a pipe is the end of this.
+        signal(SIGPIPE, SIG_DFL)
+        signal(SIGINT) { _ in _exit(0) }
+        signal(SIGTERM) { _ in _exit(0) }
+        let json = json
+        try MountLocator.ask(mount) { (service) throws(ServiceCallError) in
+            try service.watch(request) { (found) throws(ServiceCallError) in
+                if found.overflow { Output.line(json ? #"{"overflow":true}"# : "(some events were missed)") }
+                for event in found.events { Output.line(json ? Self.line(event) : Self.text(event)) }
+                return true
+            }
+        }
+    }
+
+    private static func line(_ event: WatchedEvent) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(event) else { preconditionFailure("not JSON: \(event)") }
+        return Array(data)
+    }
+
+    /// `14:05:07 changed  /docs/report.odt  (vim, pid 4711)`
+    private static func text(_ event: WatchedEvent) -> [UInt8] {
+        var time = time_t(event.time)
+        var parts = tm()
+        localtime_r(&time, &parts)
+        var clock = [CChar](repeating: 0, count: 16)
+        strftime(&clock, clock.count, "%H:%M:%S", &parts)
+        let kind = event.kind == "attributesChanged" ? "attributes" : event.kind
+        let start = clock.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } + " "
+            + kind.padding(toLength: max(11, kind.count), withPad: " ", startingAt: 0) + " "
+        let arrow = event.oldPath.map { $0.bytes + Array(" -> ".utf8) } ?? []
+        let doer =
+            if let process = event.process, let pid = event.pid {
+                "  (\(process), pid \(pid))"
+            } else {
+                event.uid.map { "  (user \($0))" } ?? "  (outside)"
+            }
+        return Array(start.utf8) + arrow + event.path.bytes + Array(doer.utf8)
+    }
+}
