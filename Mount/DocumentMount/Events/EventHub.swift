@@ -136,7 +136,11 @@ final class EventHub: Sendable {
     }
 
     func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> EventLog.Page {
-        log.withLock { $0.events(after: sequence, limit: limit, where: isWanted) }
+        var page = log.withLock { $0.events(after: sequence, limit: limit, where: isWanted) }
+        for index in page.events.indices where page.events[index].document == nil && page.events[index].kind != .deleted {
+            page.events[index].document = document(page.events[index].path)
+        }
+        return page
     }
 
     // MARK: - The thread
@@ -169,7 +173,8 @@ final class EventHub: Sendable {
             if isLost { log.withLock { $0.lose() } }
             for happening in happenings {
                 let origin = happening.origin ?? processes.origin(of: happening.doer)
-                let document = document(happening.path)
+                // Looking it up costs more than most operations; whoever reads it later has that done.
+                let document = isListenedTo.load(ordering: .relaxed) ? document(happening.path) : nil
                 log.withLock {
                     _ = $0.append(
                         happening.kind, happening.path, from: happening.oldPath, document: document, time: happening.time,

@@ -7,7 +7,7 @@ public import StorePrimitives
 public struct EventLog: Sendable {
     /// What one reader gets.
     public struct Page: Hashable, Sendable {
-        public let events: [StoreEvent]
+        public var events: [StoreEvent]
         /// Events that the reader has not seen are gone.
         public let hasOverflowed: Bool
         /// What to ask for next.
