@@ -178,6 +178,16 @@ struct ClaimTests {
         #expect(try #require(table.ask(3, Self.write("a"))).isQueued)
     }
 
+    @Test func onlyAUsersOwnClaimIsAnOuterOne() throws {
+        let table = Table()
+        let foreign = try #require(table.ask(1, Self.write("a"), user: 2))
+        #expect(try #require(table.ask(2, Self.write("a"), within: foreign.id)).isQueued)
+        // Ones that are not there, and the one that this will be.
+        for number in 3...9 {
+            #expect(try #require(table.ask(Int32(number), Self.write("a"), within: ClaimID(UInt64(number)))).isQueued)
+        }
+    }
+
     @Test func aCycleThroughChildrenIsFound() throws {
         let table = Table()
         _ = table.ask(1, Self.write("a"))

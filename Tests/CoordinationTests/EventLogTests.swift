@@ -33,7 +33,9 @@ struct EventLogTests {
     }
 
     @Test func aNumberOfAnotherMountIsAnOverflow() {
-        #expect(log(3, capacity: 4).events(after: 50, limit: 9) { _ in true }.hasOverflowed)
+        for number in [50, UInt64.max] {
+            #expect(log(3, capacity: 4).events(after: number, limit: 9) { _ in true }.hasOverflowed)
+        }
         let later = log(3, capacity: 4, after: 100)
         #expect(later.events(after: 50, limit: 9) { _ in true }.hasOverflowed)
         #expect(later.events(after: 100, limit: 9) { _ in true }.events.map(\.sequence) == [101, 102, 103])

@@ -26,10 +26,19 @@ final class EventHub: Sendable {
         /// Nil: to be found out.
         let origin: StoreEvent.Origin?
         let time: Int64
+
+        var isOutside: Bool {
+            switch doer {
+            case .caller, .user: false
+            case .process, .outside: true
+            }
+        }
     }
 
     private struct State {
         var happenings: [Happening] = []
+        /// Those that are being made events.
+        var settling: [Happening] = []
         var isLost = false
         var listeners: [ListenerID: @Sendable () -> Void] = [:]
         var last: UInt64 = 0
@@ -56,7 +65,9 @@ final class EventHub: Sendable {
     /// Without listeners the thread is woken once in so many.
     private static let batch = 1_024
     /// More are not kept for the thread, which is as far behind then as a reader may be.
-    private static let mostWaiting = 65_536
+    private static let mostWaiting = 8_192
+
+    private static let longestPath = Int(PATH_MAX)
 
     init(document: @escaping @Sendable (StorePath) -> Int64?) {
         self.document = document
@@ -69,6 +80,8 @@ final class EventHub: Sendable {
     func tell(_ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, by doer: Doer) {
         // Programs like mkdir are gone in a moment; while nobody listens, most that make many changes are still there later.
         let origin = isListenedTo.load(ordering: .relaxed) ? processes.origin(of: doer) : nil
+        // A deeper tree than a path can name is not told of by name: what is kept stays small.
+        guard path.bytes.count < Self.longestPath, oldPath?.bytes.count ?? 0 < Self.longestPath else { return lose() }
         let happening = Happening(
             kind: kind, path: path, oldPath: oldPath, doer: doer, origin: origin, time: Clock.now)
         let wakes = state.withLock { state in
@@ -95,8 +108,8 @@ final class EventHub: Sendable {
         let since = Clock.now - Self.moment
         func isOfKind(_ other: StoreEvent.Kind) -> Bool { kind == nil || kind == other }
         let isWaiting = state.withLock { state in
-            state.happenings.reversed().prefix { $0.time > since }.contains {
-                isOfKind($0.kind) && ($0.path == path || $0.oldPath == path)
+            (state.settling + state.happenings).reversed().prefix { $0.time > since }.contains {
+                isOfKind($0.kind) && ($0.path == path || $0.oldPath == path) && !$0.isOutside
             }
         }
         return isWaiting || log.withLock { log in
@@ -131,16 +144,12 @@ final class EventHub: Sendable {
 
     /// The number of the last event until now.
     var lastSequence: UInt64 {
-        settle()
+        if settle() { wakeListeners() }
         return log.withLock { $0.lastSequence }
     }
 
     func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> EventLog.Page {
-        var page = log.withLock { $0.events(after: sequence, limit: limit, where: isWanted) }
-        for index in page.events.indices where page.events[index].document == nil && page.events[index].kind != .deleted {
-            page.events[index].document = document(page.events[index].path)
-        }
-        return page
+        log.withLock { $0.events(after: sequence, limit: limit, where: isWanted) }
     }
 
     // MARK: - The thread
@@ -150,7 +159,7 @@ final class EventHub: Sendable {
             $0 = NamedThread("quire-events") { [self] in
                 while !isOver.load(ordering: .relaxed) {
                     wake.wait()
-                    if settle() { for listener in state.withLock({ Array($0.listeners.values) }) { listener() } }
+                    if settle() { wakeListeners() }
                 }
             }
         }
@@ -162,19 +171,36 @@ final class EventHub: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
+    /// Who did what nobody listened to: by now a process's number may be another's.
+    private func lateOrigin(of happening: Happening) -> StoreEvent.Origin {
+        if Clock.now - happening.time < Self.moment { return processes.origin(of: happening.doer) }
+        return switch happening.doer {
+        case .caller(let caller): .user(caller.uid)
+        case .user(let user): .user(user)
+        case .process, .outside: .outside
+        }
+    }
+
+    /// The index is a little behind: it knows what was moved just now where it was.
+    private func document(_ happening: Happening) -> Int64? {
+        happening.oldPath.flatMap { document($0) } ?? document(happening.path)
+    }
+
+    private func wakeListeners() { for listener in state.withLock({ Array($0.listeners.values) }) { listener() } }
+
     /// Makes events of what has happened. Whether there are new ones.
-    @discardableResult
     private func settle() -> Bool {
         settling.withLock {
             let (happenings, isLost) = state.withLock { state in
-                defer { (state.happenings, state.isLost) = ([], false) }
+                defer { (state.settling, state.happenings, state.isLost) = (state.happenings, [], false) }
                 return (state.happenings, state.isLost)
             }
+            defer { state.withLock { $0.settling = [] } }
             if isLost { log.withLock { $0.lose() } }
             for happening in happenings {
-                let origin = happening.origin ?? processes.origin(of: happening.doer)
-                // Looking it up costs more than most operations; whoever reads it later has that done.
-                let document = isListenedTo.load(ordering: .relaxed) ? document(happening.path) : nil
+                let origin = happening.origin ?? lateOrigin(of: happening)
+                // Looking it up costs more than most operations, and later the path may be another document's.
+                let document = isListenedTo.load(ordering: .relaxed) ? document(happening) : nil
                 log.withLock {
                     _ = $0.append(
                         happening.kind, happening.path, from: happening.oldPath, document: document, time: happening.time,

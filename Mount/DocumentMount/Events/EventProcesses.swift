@@ -16,6 +16,8 @@ final class EventProcesses: Sendable {
     private static let capacity = 256
     /// A shell becomes another program within this; one program makes many changes within it.
     private static let lifetime: Int64 = 20_000_000
+    /// A process that is gone was still the one that had the number.
+    private static let memory: Int64 = 2_000_000_000
 
     func origin(of doer: EventHub.Doer) -> StoreEvent.Origin {
         switch doer {
@@ -31,9 +33,9 @@ final class EventProcesses: Sendable {
         let now = Clock.now
         let found = known.withLock { $0[thread] }.flatMap { user == nil || $0.user == user ? $0 : nil }
         if let found, now - found.since < Self.lifetime { return found.origin }
-        guard let status = ProcessFacts.status(of: thread), let fileUser = status.user,
+        guard let status = ProcessFacts.status(of: thread), let fileUser = status.user, user == nil || user == fileUser,
             let name = ProcessFacts.name(of: status.group)
-        else { return found?.origin }
+        else { return found.flatMap { now - $0.since < Self.memory ? $0.origin : nil } }
         let origin = StoreEvent.Origin.process(id: status.group, user: user ?? fileUser, name: name)
         known.withLock { known in
             if known.count >= Self.capacity { known.removeAll() }

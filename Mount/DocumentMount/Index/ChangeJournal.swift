@@ -62,8 +62,9 @@ final class ChangeJournal: Sendable {
 
     func exchanged(_ first: (Node, UnsafePointer<CChar>), _ second: (Node, UnsafePointer<CChar>), by caller: Caller) {
         guard let one = pathOf(first.0, first.1), let other = pathOf(second.0, second.1) else { return append(.overflow) }
-        events.tell(.moved, other, from: one, by: .caller(caller))
-        events.tell(.moved, one, from: other, by: .caller(caller))
+        // Two moves in a row would put one over the other.
+        events.tell(.changed, one, by: .caller(caller))
+        events.tell(.changed, other, by: .caller(caller))
         append(.exchanged(one, other))
     }
 

@@ -42,7 +42,10 @@ extension MountedFileSystem {
         let node = table.node(node)
         guard node.item == nil else { throw .notPermitted }
         if mountAttributes.value(of: name) != nil { throw .notPermitted }
-        if isTags(name), tags.liveInIndex { return try tags.setIndexedValue(Array(value), of: try document(node)) }
+        if isTags(name), tags.liveInIndex {
+            try tags.setIndexedValue(Array(value), of: try document(node))
+            return journal.touched(node, by: caller, isIndexed: false)
+        }
         let descriptor = try locator.pathDescriptor(of: node)
         if Self.isCapability(name) { node.hasNoCapabilities.store(false, ordering: .relaxed) }
         // An access ACL carries the mode's bits: setting one must not lose the set-group-ID bit the caller may keep.
@@ -58,7 +61,10 @@ extension MountedFileSystem {
     func removeExtendedAttribute(_ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>) throws(Errno) {
         let node = table.node(node)
         guard node.item == nil else { throw .noData }
-        if isTags(name), tags.liveInIndex { return try tags.setIndexedValue(nil, of: try document(node)) }
+        if isTags(name), tags.liveInIndex {
+            try tags.setIndexedValue(nil, of: try document(node))
+            return journal.touched(node, by: caller, isIndexed: false)
+        }
         let descriptor = try locator.pathDescriptor(of: node)
         try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
         journal.touched(node, by: caller, isIndexed: isTags(name))

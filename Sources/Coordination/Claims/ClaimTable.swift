@@ -44,8 +44,13 @@ public struct ClaimTable: Sendable {
     private var activeWriters = 0
 
     /// Asks for a claim.
+    ///
+    /// `within` counts only if it names a claim of the same user; that it is one of the same client is for the caller to see.
     /// - Parameter deadline: in nanoseconds of a clock that never goes back; see `expire`.
     public mutating func request(_ request: ClaimRequest, deadline: UInt64) -> ClaimDecision {
+        var request = request
+        // One that is there came before, so there is no circle of claims within each other; and nobody gets past another's.
+        if let outer = request.within, claims[outer]?.request.claimant.user != request.claimant.user { request.within = nil }
         let place = self.place(of: request)
         if let cycle = cycle(closedBy: request, at: place) { return .refused(deadlockWith: cycle) }
         last += 1

@@ -69,7 +69,7 @@ public struct EventLog: Sendable {
     public func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> Page {
         let first = lastSequence + 1 - UInt64(events.count)
         // A number that was never given comes from an earlier mount, whose later events nobody knows.
-        let hasOverflowed = sequence + 1 < first || sequence > lastSequence
+        let hasOverflowed = sequence < first - 1 || sequence > lastSequence
         var next = hasOverflowed ? first - 1 : sequence
         var page: [StoreEvent] = []
         while next < lastSequence, page.count < limit {

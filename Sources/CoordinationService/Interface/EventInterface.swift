@@ -29,8 +29,7 @@ enum EventInterface {
     static let text = """
         # What happens in one mounted store, as it happens.
         #
-        # Paths are as in org.quire.Mount. A peer is told only of what its user may
-        # reach.
+        # Paths are as in org.quire.Mount. Root and the user who mounted are told.
         interface org.quire.Events
 
         # kind: appeared, changed, moved (oldPath), deleted, attributesChanged (tags,

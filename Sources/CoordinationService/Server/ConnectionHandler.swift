@@ -135,6 +135,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         // The peer may have gone meanwhile.
         guard let context else { return stream.end() }
         self.stream = stream
+        if inputEnded { return context.close(promise: nil) }
         hasNews = true
         // To hear of its going.
         context.read()
@@ -168,7 +169,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         // Of a stream there may be more at once.
         if stream != nil { hasNews = true }
         guard let context else { return }
-        close(after: limits.replyTimeout)
+        // Who listens may take its time: a pager, say. It costs one reply, and misses events in the end.
+        if stream == nil { close(after: limits.replyTimeout) }
         let sent = context.eventLoop.makePromise(of: Void.self)
         sent.futureResult.assumeIsolated().whenComplete { _ in self.replied() }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: reply)), promise: sent)

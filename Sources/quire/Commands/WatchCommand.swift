@@ -9,7 +9,7 @@ struct WatchCommand: ParsableCommand {
         abstract: "Show what happens to documents, as it happens.",
         discussion: """
             Shows the changes of a document, of a folder with all that is in it, or of the whole mount of the working \
-            directory: who did what, until interrupted or until the mount ends. Only what you may reach is shown. Kinds: \
+            directory: who did what, until interrupted or until the mount ends. For root and for who mounted it. Kinds: \
             appeared, changed, moved, deleted, attributesChanged (tags, dates, mode, owner), saveAborted.
 
             With --json each line is an object with seq, kind, id, path, oldPath, generation, time (seconds since 1970), \
@@ -77,13 +77,18 @@ struct WatchCommand: ParsableCommand {
         let kind = event.kind == "attributesChanged" ? "attributes" : event.kind
         let start = clock.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } + " "
             + kind.padding(toLength: max(11, kind.count), withPad: " ", startingAt: 0) + " "
-        let arrow = event.oldPath.map { $0.bytes + Array(" -> ".utf8) } ?? []
+        let arrow = event.oldPath.map { printable($0.bytes) + Array(" -> ".utf8) } ?? []
         let doer =
             if let process = event.process, let pid = event.pid {
                 "  (\(process), pid \(pid))"
             } else {
                 event.uid.map { "  (user \($0))" } ?? "  (outside)"
             }
-        return Array(start.utf8) + arrow + event.path.bytes + Array(doer.utf8)
+        return Array(start.utf8) + arrow + printable(event.path.bytes) + printable(Array(doer.utf8))
+    }
+
+    /// Names may hold what moves a terminal's cursor or starts a line that looks like another event.
+    private static func printable(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.flatMap { byte in byte < 0x20 || byte == 0x7f ? Array("\\x\(String(byte, radix: 16))".utf8) : [byte] }
     }
 }

@@ -9,6 +9,9 @@ extension ServedMount {
     func watch(
         _ request: WatchRequest, for peer: Peer, wake: @escaping @Sendable () -> Void
     ) throws(ServiceFailure) -> any EventFeed {
+        guard store.mayListen(Credentials(peer)) else {
+            throw .permissionDenied("only root and who mounted it are told of what happens in this mount")
+        }
         var item = StorePath.root
         if let path = request.path {
             guard let inside = path.inside(configuration) ?? (path.names(configuration) ? .root : nil) else {
@@ -22,8 +25,7 @@ extension ServedMount {
             guard kinds?.count == Set(words).count else { throw .invalidParameter("kinds") }
         }
         return ServedEvents(
-            store: store, configuration: configuration, item: item, kinds: kinds, peer: Credentials(peer), since: request.since,
-            wake: wake)
+            store: store, configuration: configuration, item: item, kinds: kinds, since: request.since, wake: wake)
     }
 }
 
@@ -33,16 +35,14 @@ private final class ServedEvents: EventFeed {
     private let configuration: MountConfiguration
     private let item: StorePath
     private let kinds: Set<StoreEvent.Kind>?
-    private let peer: Credentials
     private let listener: Mutex<MountedStore.EventListener?>
     private let next: Mutex<UInt64>
 
     init(
         store: MountedStore, configuration: MountConfiguration, item: StorePath, kinds: Set<StoreEvent.Kind>?,
-        peer: Credentials, since: UInt64?, wake: @escaping @Sendable () -> Void
+        since: UInt64?, wake: @escaping @Sendable () -> Void
     ) {
-        (self.store, self.configuration, self.item) = (store, configuration, item)
-        (self.kinds, self.peer) = (kinds, peer)
+        (self.store, self.configuration, self.item, self.kinds) = (store, configuration, item, kinds)
         listener = Mutex(store.listen(wake))
         next = Mutex(since ?? store.lastEvent)
         // What is waiting to be told becomes known.
@@ -50,16 +50,10 @@ private final class ServedEvents: EventFeed {
     }
 
     func next(limit: Int) -> WatchedEvents {
-        var after = next.withLock { $0 }
-        while true {
-            let page = store.events(after: after, limit: limit, about: item, contents: true, kinds: kinds, for: peer)
-            // There may be more behind those that the peer may not know of.
-            let isDone = !page.events.isEmpty || page.hasOverflowed || page.next == after
-            after = page.next
-            guard isDone else { continue }
-            next.withLock { [after] in $0 = after }
-            return WatchedEvents(events: page.events.map(shown), overflow: page.hasOverflowed, next: after)
-        }
+        let after = next.withLock { $0 }
+        let page = store.events(after: after, limit: limit, about: item, contents: true, kinds: kinds)
+        next.withLock { $0 = page.next }
+        return WatchedEvents(events: page.events.map(shown), overflow: page.hasOverflowed, next: page.next)
     }
 
     func end() { listener.withLock { $0 = nil } }
