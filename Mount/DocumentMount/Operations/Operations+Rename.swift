@@ -31,6 +31,7 @@ extension MountedFileSystem {
             }
         }
         guard !move.isNothing else { return }
+        for node in move.nodes { saves.renamed(node) }
         if exchanges {
             journal.exchanged((parent, name), (newParent, newName), by: caller)
         } else {
@@ -78,7 +79,8 @@ extension MountedFileSystem {
             tunnel.movedAside(node, from: old.parent, old.name, owner: source.st.st_uid, by: caller)
         }
         return Move(
-            isFolder: source.st.st_mode & S_IFMT == S_IFDIR, replaces: target != nil, takesOver: takesOver, isNothing: false)
+            isFolder: source.st.st_mode & S_IFMT == S_IFDIR, replaces: target != nil, takesOver: takesOver, isNothing: false,
+            nodes: [node, exchanges ? targetNode : nil].compactMap { $0 })
     }
 
     /// Has what the caller is saving under a name come first (rule 7). Before the names lock: publishing takes it.
@@ -110,6 +112,8 @@ extension MountedFileSystem {
         let takesOver: Tunnel.Takeover
         /// Two names of one file: rename(2) does nothing.
         let isNothing: Bool
+        /// What has another name now.
+        var nodes: [Node] = []
     }
 }
 

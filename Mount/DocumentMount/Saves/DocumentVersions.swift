@@ -61,6 +61,8 @@ final class DocumentVersions: Sendable {
     let isActive = Atomic<Bool>(false)
     /// A folder's listing was under way when a save began: the kernel may be about to take an entry from it that was made before.
     let wasListed = Atomic<Bool>(false)
+    /// When a version last took the document's name, in nanoseconds on the monotonic clock.
+    let replaced = Atomic<Int64>(0)
     /// Names the document for its locks, which hold for all its versions.
     let lockKey: UInt64
 

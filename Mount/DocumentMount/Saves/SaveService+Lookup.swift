@@ -68,6 +68,19 @@ extension SaveService {
         }
     }
 
+    /// A document was renamed, which the kernel has yet to hear. The name that it moves may have been found before the document's
+    /// save began, and so hold for long and stand for what the save replaces, or has replaced: while it renames, nobody could
+    /// have it look again.
+    func renamed(_ node: Node) {
+        guard let versions = node.versions.load() else { return }
+        let isActive = versions.isActive.load(ordering: .acquiring)
+        if isActive { versions.wasListed.store(true, ordering: .relaxed) }
+        guard isActive || cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.listingTime,
+            let notifier = session.current?.notifier, !notifier.everyNameChangedNow(), let link = node.currentLink
+        else { return }
+        notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)
+    }
+
     /// A version was published: has the kernel forget such an entry before the saver's close returns. All names at once where
     /// the kernel can, since for that it waits for nobody.
     func forgetListed(_ versions: DocumentVersions, _ link: Node.Link) {

@@ -96,6 +96,7 @@ extension SaveService {
         }
         // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
         watches.superseded(published)
+        versions.replaced.store(cl_monotonic_ns(), ordering: .relaxed)
         // The watcher tells of what the kernel has written for apps, in their names.
         var status = cl_status()
         if cl_statx_fd(version.copy.file.number, &status) == 0 {
