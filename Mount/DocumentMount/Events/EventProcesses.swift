@@ -36,10 +36,10 @@ final class EventProcesses: Sendable {
         guard let status = ProcessFacts.status(of: thread), let fileUser = status.user, user == nil || user == fileUser,
             let name = ProcessFacts.name(of: status.group)
         else { return found.flatMap { now - $0.since < Self.memory ? $0.origin : nil } }
-        let origin = StoreEvent.Origin.process(id: status.group, user: user ?? fileUser, name: name)
+        let origin = StoreEvent.Origin.process(id: status.group, user: fileUser, name: name)
         known.withLock { known in
             if known.count >= Self.capacity { known.removeAll() }
-            known[thread] = Known(origin: origin, user: user ?? fileUser, since: now)
+            known[thread] = Known(origin: origin, user: fileUser, since: now)
         }
         return origin
     }

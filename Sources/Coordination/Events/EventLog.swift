@@ -7,17 +7,11 @@ public import StorePrimitives
 public struct EventLog: Sendable {
     /// What one reader gets.
     public struct Page: Hashable, Sendable {
-        public var events: [StoreEvent]
+        public let events: [StoreEvent]
         /// Events that the reader has not seen are gone.
         public let hasOverflowed: Bool
         /// What to ask for next.
         public let next: UInt64
-
-        public init(events: [StoreEvent], hasOverflowed: Bool, next: UInt64) {
-            self.events = events
-            self.hasOverflowed = hasOverflowed
-            self.next = next
-        }
     }
 
     private var events: [StoreEvent] = []

@@ -32,7 +32,7 @@ public struct StoreEvent: Hashable, Sendable {
     public let sequence: UInt64
     public let kind: Kind
     /// The document's id, which survives moves; nil for folders, and as long as the index does not know it.
-    public var document: Int64?
+    public let document: Int64?
     public let path: StorePath
     /// Where it was before it was moved.
     public let oldPath: StorePath?

@@ -44,9 +44,9 @@ private final class ServedEvents: EventFeed {
     ) {
         (self.store, self.configuration, self.item, self.kinds) = (store, configuration, item, kinds)
         listener = Mutex(store.listen(wake))
-        next = Mutex(since ?? store.lastEvent)
-        // What is waiting to be told becomes known.
-        if since != nil { _ = store.lastEvent }
+        // What is waiting to be told becomes known by this, whether the peer asks for it or not.
+        let last = store.lastEvent
+        next = Mutex(since ?? last)
     }
 
     func next(limit: Int) -> WatchedEvents {
