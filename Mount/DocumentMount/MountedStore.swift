@@ -100,6 +100,7 @@ public final class MountedStore: Sendable {
         keeper.start()
         events.start()
         fileSystem.saves.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
+        fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
         let starter = NamedThread("quire-start") { onReady() }
         let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
         var refusal: Errno?
@@ -108,6 +109,7 @@ public final class MountedStore: Sendable {
         starter.join()
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
+        fileSystem.coordinator.stop()
         fileSystem.locks.stop()
         fileSystem.saves.stop()
         fileSystem.noteOpenWriters()

@@ -1,6 +1,6 @@
-/// What the daemon answers for `org.quire.Mount`, and with it for `org.quire.Recover` and `org.quire.Events`. Methods are called on the service's own
+/// What the daemon answers for `org.quire.Mount`, and with it for the other interfaces. Methods are called on the service's own
 /// threads, several at once, and may block for the length of an index query. Each decides by `peer` what may be shown or done.
-public protocol MountService: RecoverService, EventService {
+public protocol MountService: RecoverService, EventService, ClaimService, PresenterService {
     func status(for peer: Peer) throws(ServiceFailure) -> MountStatus
 
     /// Renames a tag on every document that has it and that the peer may reach; unless the peer may write all of these, none
@@ -30,4 +30,8 @@ public enum ServiceFailure: Error, Hashable, Sendable {
     case invalidParameter(String)
     /// The operation was tried and failed; the message says why.
     case failed(String)
+    /// A claim was not granted in time: the message says who is in the way.
+    case timedOut(String)
+    /// Those who are in the way of a claim wait for its asker.
+    case deadlock(String)
 }

@@ -71,6 +71,25 @@ final class StubMount: MountService {
         feed.wake.withLock { $0 = wake }
         return feed
     }
+    let claims = Mutex<[StubClaim]>([])
+
+    func claim(
+        _ request: ClaimCall, for peer: Peer, wake: @escaping @Sendable () -> Void
+    ) throws(ServiceFailure) -> any ServedClaim {
+        if request.purpose == "forbidden" { throw .permissionDenied("doc") }
+        return claims.withLock { claims in
+            claims.append(StubClaim(id: UInt64(claims.count + 1), request, wake))
+            return claims.last!
+        }
+    }
+
+    let presenters = StubPresenters()
+
+    func attend(for peer: Peer, wake: @escaping @Sendable () -> Void) throws(ServiceFailure) -> any ServedPresenters {
+        presenters.wake.withLock { $0 = wake }
+        return presenters
+    }
+
     func dropKeptVersion(_ id: UInt64, for peer: Peer) throws(ServiceFailure) {
         note("drop \(id)", peer)
         if id == 1 { throw .notFound("version 1") }
@@ -113,4 +132,66 @@ final class StubFeed: EventFeed {
     }
 
     func end() { isEnded.store(true, ordering: .relaxed) }
+}
+
+/// A claim that a test decides.
+final class StubClaim: ServedClaim {
+    let id: UInt64
+    let request: ClaimCall
+    private let wake: @Sendable () -> Void
+    private let decision = Mutex<Result<GrantedClaim, ServiceFailure>?>(nil)
+    /// How it was ended: published or dropped.
+    let endings = Mutex<[Bool]>([])
+
+    init(id: UInt64, _ request: ClaimCall, _ wake: @escaping @Sendable () -> Void) {
+        (self.id, self.request, self.wake) = (id, request, wake)
+    }
+
+    func decide(_ failure: ServiceFailure? = nil) {
+        decision.withLock { $0 = failure.map { .failure($0) } ?? .success(GrantedClaim(claim: id)) }
+        wake()
+    }
+
+    func outcome() throws(ServiceFailure) -> GrantedClaim? { try decision.withLock { $0 }?.get() }
+
+    func end(publishes: Bool) { endings.withLock { $0.append(publishes) } }
+
+    var ended: [Bool] { endings.withLock { $0 } }
+}
+
+/// Presenters that keep what they were asked.
+final class StubPresenters: ServedPresenters {
+    let wake = Mutex<(@Sendable () -> Void)?>(nil)
+    let asked = Mutex<[String]>([])
+    private let waiting = Mutex<[PresenterMessage]>([])
+
+    private func note(_ call: String) { asked.withLock { $0.append(call) } }
+
+    func tell(_ message: PresenterMessage) {
+        waiting.withLock { $0.append(message) }
+        wake.withLock { $0 }?()
+    }
+
+    func present(_ item: PresentedItem) throws(ServiceFailure) -> UInt64 {
+        note("present \(item.path) \(item.contents ?? false) \(item.unsaved ?? false)")
+        return 7
+    }
+    func withdraw(_ presenter: UInt64) throws(ServiceFailure) {
+        note("withdraw \(presenter)")
+        if presenter != 7 { throw .notFound("presenter \(presenter)") }
+    }
+    func setUnsavedChanges(_ hasChanges: Bool, of presenter: UInt64) throws(ServiceFailure) {
+        note("unsaved \(presenter) \(hasChanges)")
+    }
+    func answer(_ question: UInt64, from presenter: UInt64, failure: String?) throws(ServiceFailure) {
+        note("answer \(question) \(presenter) \(failure ?? "-")")
+    }
+    func next(limit: Int) -> PresenterMessages {
+        waiting.withLock { waiting in
+            let taken = Array(waiting.prefix(limit))
+            waiting.removeFirst(taken.count)
+            return PresenterMessages(messages: taken, overflow: false)
+        }
+    }
+    func end() { note("end") }
 }

@@ -1,3 +1,4 @@
+import func Glibc.usleep
 import SystemCalls
 
 /// Many processes at once in one tree. No operation may fail with an errno that a race does not explain, and afterwards the
@@ -29,8 +30,11 @@ struct StressExercise {
         say(
             "stress: \(workers.count) processes, \(options.operations) operations each, seed \(options.seed): "
                 + "\(walk.files) files, \(walk.folders) folders, \(walk.others) others, all consistent")
-        removeTree(Array(tree.utf8))
-        if (try? lstat(tree)) != nil { throw Failure(text: "stress: \(tree) could not be removed") }
+        var failures: [String] = []
+        removeTree(Array(tree.utf8)) { failures.append("\($2.symbol) from \($1) of \($0)") }
+        guard failures.isEmpty else {
+            throw Failure(text: "stress: \(tree) could not be removed: \(failures.joined(separator: ", "))")
+        }
     }
 }
 
@@ -106,9 +110,23 @@ struct TreeWalk {
         for (inode, found) in names {
             try expect(
                 Int(found.links) == found.names.count,
-                "inode \(inode): \(found.links) links, but these names: \(found.names.joined(separator: " "))")
+                "inode \(inode): \(found.links) links, but these names: \(found.names.joined(separator: " ")); "
+                    + Self.laterLook(at: found.names))
         }
     }
+    /// What the names stand for now and a second later: whether it was wrong for a moment only.
+    private static func laterLook(at names: [String]) -> String {
+        func look() -> String {
+            names.map { name in
+                let status = try? lstat(name)
+                return status.map { "inode \($0.inode) with \($0.links) links" } ?? "nothing"
+            }.joined(separator: ", ")
+        }
+        let now = look()
+        usleep(1_000_000)
+        return "now \(now); a second later \(look())"
+    }
+
     private func expect(_ condition: Bool, _ text: @autoclosure () -> String) throws {
         if !condition { throw Failure(text: "stress: " + text()) }
     }

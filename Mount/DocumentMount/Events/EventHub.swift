@@ -148,6 +148,9 @@ final class EventHub: Sendable {
         return log.withLock { $0.lastSequence }
     }
 
+    /// The same of those that are known by now: waits for nothing.
+    var lastKnownSequence: UInt64 { log.withLock { $0.lastSequence } }
+
     func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> EventLog.Page {
         log.withLock { $0.events(after: sequence, limit: limit, where: isWanted) }
     }

@@ -50,7 +50,8 @@ final class ChangeJournal: Sendable {
 
     func madeAnew(in parent: Node, name: UnsafePointer<CChar>, takingOverFrom aside: StorePath, by caller: Caller) {
         guard let path = pathOf(parent, name) else { return }
-        events.tell(.appeared, path, by: .caller(caller))
+        // Who presents the document goes on with the new one.
+        events.tell(.appeared, path, from: aside, by: .caller(caller))
         append(.madeAnew(path, takingOverFrom: aside))
     }
 
@@ -85,6 +86,9 @@ final class ChangeJournal: Sendable {
     func opened(_ node: Node, _ caller: Caller, flags: Int32) {
         append(.opened(node, caller.uid, readers.process(of: caller), flags: flags, at: Clock.now))
     }
+
+    /// Whether presenters are to save before the caller reads.
+    func mayAskPresenters(_ caller: Caller) -> Bool { readers.isPerson(caller) }
 
     func written(_ node: Node, _ caller: Caller) {
         guard let path = node.path else { return }

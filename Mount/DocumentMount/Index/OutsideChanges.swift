@@ -75,11 +75,13 @@ final class OutsideChanges: Sendable {
         guard let parent = fileSystem.table.known(place.folder), let folder = try? fileSystem.locator.folder(parent)
         else { return }
         place.name.withCString { name in
+            let moment = parent.nameChanges.now
             var status = cl_status()
             guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0,
                 let node = fileSystem.table.known(FileIdentity(status)), !node.isRoot
             else { return }
-            node.seen(in: parent, name: name, hasOtherNames: status.st.st_nlink > 1 && !node.isFolder)
+            // The mount's own moves are told here too, some of them late.
+            node.seen(in: parent, name: name, hasOtherNames: status.st.st_nlink > 1 && !node.isFolder, since: moment)
         }
     }
 

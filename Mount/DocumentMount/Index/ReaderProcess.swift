@@ -38,6 +38,8 @@ final class ReaderProcesses: Sendable {
     private struct Known {
         let process: ReaderProcess
         let since: Int64
+        /// How many opens were its, until now.
+        var opens = 1
     }
     private let known = Mutex<[pid_t: Known]>([:])
     private static let capacity = 256
@@ -46,7 +48,7 @@ final class ReaderProcesses: Sendable {
 
     func process(of caller: Caller) -> ReaderProcess {
         let now = Clock.now
-        if let found = known.withLock({ $0[caller.thread] }), now - found.since < Self.lifetime { return found.process }
+        if let found = found(caller, now) { return found.process }
         let process = ReaderProcess(of: caller)
         known.withLock { known in
             if known.count >= Self.capacity { known.removeAll() }
@@ -54,4 +56,21 @@ final class ReaderProcesses: Sendable {
         }
         return process
     }
+
+    private func found(_ caller: Caller, _ now: Int64) -> Known? {
+        known.withLock { known in
+            guard let found = known[caller.thread], now - found.since < Self.lifetime else { return nil }
+            known[caller.thread]!.opens += 1
+            return found
+        }
+    }
+
+    /// Whether somebody may be looking at what is opened: not a worker in the background, nor who has just read many documents.
+    func isPerson(_ caller: Caller) -> Bool {
+        let process = process(of: caller)
+        return !process.isBackground && known.withLock { $0[caller.thread]?.opens ?? 0 } <= Self.mostOpens
+    }
+
+    /// In `lifetime`.
+    private static let mostOpens = 20
 }

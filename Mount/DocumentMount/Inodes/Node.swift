@@ -32,10 +32,12 @@ final class Node: @unchecked Sendable {
     /// When a READDIRPLUS of this folder was last answered, in nanoseconds on the monotonic clock.
     let listed = Atomic<Int64>(0)
 
-    /// Versions being put under names in this folder: how many were begun, and how many of these are done. What was seen in it
-    /// meanwhile may be of before.
-    let publicationsBegun = Atomic<UInt64>(0)
-    let publicationsDone = Atomic<UInt64>(0)
+    /// Changes of the file's names that are under way without the document's `naming`: since no document was being saved when they
+    /// began. A save that begins meanwhile is not published before they are done.
+    let freeNameChanges = Atomic<Int>(0)
+
+    /// Of names in this folder: what was seen in it meanwhile may be of before.
+    let nameChanges = NameChanges()
 
     /// Rank 2 (see Mount/README.md): taken with the names lock held or not, never with another node's.
     struct State: ~Copyable {
@@ -136,22 +138,29 @@ extension Node {
         case new
         /// Another file or version has taken its name since it was looked at, or it was removed.
         case gone
+        /// It was known under another name, and names change in the folder: it may be there no more. Nothing was remembered.
+        case doubtful
     }
 
-    /// Remembers a name under which the node was just seen. `hasOtherNames`: the file's link count is over 1.
+    /// Remembers a name under which the node was just seen. `hasOtherNames`: the file's link count is over 1. `moment`: before it
+    /// was seen; nil: the name cannot have changed since.
     /// Takes the node's state (rank 2).
     @discardableResult
-    func seen(in parent: Node, name: UnsafePointer<CChar>, hasOtherNames: Bool) -> Sight {
+    func seen(
+        in parent: Node, name: UnsafePointer<CChar>, hasOtherNames: Bool, since moment: NameChanges.Moment? = nil
+    ) -> Sight {
         state.withLock { state in
             if state.isSuperseded || state.isRemoved { return .gone }
             if hasOtherNames { state.hasOtherNames = true }
             if let link = state.link, link.parent === parent, link.name.matches(name) { return .known }
+            let isCertain = moment.map { parent.nameChanges.areStill(since: $0) } ?? true
             let link = Link(parent: parent, name: EntryName(copying: name))
             guard hasOtherNames, state.link != nil else {
                 let isNew = state.link == nil
+                guard isNew || isCertain else { return .doubtful }
                 state.link = link
                 state.otherLinks = []
-                state.pinned = nil
+                if isCertain { state.pinned = nil }
                 return isNew ? .new : .known
             }
             let known = state.otherLinks.contains { $0.parent === parent && $0.name == link.name }
@@ -188,6 +197,7 @@ extension Node {
     func moved(from parent: Node, name: UnsafePointer<CChar>, to newParent: Node, newName: UnsafePointer<CChar>) {
         let link = Link(parent: newParent, name: EntryName(copying: newName))
         state.withLock { state in
+            if state.isSuperseded { return }
             if let index = state.otherLinks.firstIndex(where: { $0.parent === parent && $0.name.matches(name) }) {
                 state.otherLinks[index] = link
             } else {

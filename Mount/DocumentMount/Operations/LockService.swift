@@ -10,7 +10,7 @@ import SystemPackage
 final class LockService: @unchecked Sendable {
     private struct State {
         var table = LockTable()
-        var parked: [WaiterID: ParkedReply] = [:]
+        var parked: [WaiterID: ParkedReply<Done>] = [:]
     }
     /// Rank 4. Replies are sent after it is given up.
     private let state = Mutex(State())
@@ -36,7 +36,7 @@ final class LockService: @unchecked Sendable {
         let parked = ParkedReply(reply) { [unowned self] parked in interrupted(request, parked) }
         // Before the table knows of it: from then on another thread may answer, which ends the listening.
         parked.listen()
-        var answers: [(ParkedReply, Errno?)] = []
+        var answers: [(ParkedReply<Done>, Errno?)] = []
         let outcome = state.withLock { state -> LockOutcome in
             let decision = state.table.request(lock, blocking: waits, now: Self.now)
             answers = granted(decision.granted, &state)
@@ -94,11 +94,11 @@ final class LockService: @unchecked Sendable {
         send(answers)
     }
 
-    private func granted(_ waiters: [WaiterID], _ state: inout State) -> [(ParkedReply, Errno?)] {
+    private func granted(_ waiters: [WaiterID], _ state: inout State) -> [(ParkedReply<Done>, Errno?)] {
         waiters.compactMap { waiter in state.parked.removeValue(forKey: waiter).map { ($0, nil) } }
     }
 
-    private func send(_ answers: [(ParkedReply, Errno?)]) {
+    private func send(_ answers: [(ParkedReply<Done>, Errno?)]) {
         for (parked, error) in answers { parked.answer(error) }
     }
 
@@ -106,7 +106,7 @@ final class LockService: @unchecked Sendable {
 
     /// The waiting caller got a signal. The kernel turns EINTR into a restart of the call where the handler asks for that
     /// (fuse_setlk), so that waiting goes on or ends as on any file system.
-    private func interrupted(_ request: Request, _ parked: ParkedReply) {
+    private func interrupted(_ request: Request, _ parked: ParkedReply<Done>) {
         let isOurs = state.withLock { state -> Bool in
             guard let waiter = request.waiter else {
                 request.wasInterrupted = true
@@ -122,7 +122,7 @@ final class LockService: @unchecked Sendable {
 
     private func expireInTime() {
         while !isOver.load(ordering: .relaxed) {
-            let (expired, next) = state.withLock { state -> ([(ParkedReply, Errno?)], UInt64?) in
+            let (expired, next) = state.withLock { state -> ([(ParkedReply<Done>, Errno?)], UInt64?) in
                 let waiters = state.table.expire(now: Self.now)
                 let expired = waiters.compactMap { waiter in
                     state.parked.removeValue(forKey: waiter).map { ($0, Errno.resourceTemporarilyUnavailable as Errno?) }

@@ -24,6 +24,7 @@ final class MountedFileSystem: FileSystemOperations {
     let locks = LockService()
     let writers = WriterTable()
     let saves: SaveService
+    let coordinator: Coordinator
     /// Files and folders that the kernel holds open.
     let openHandles = Atomic<Int>(0)
     let log: Logger
@@ -53,6 +54,8 @@ final class MountedFileSystem: FileSystemOperations {
         self.session = session
         saves = try SaveService(
             table: table, locator: locator, store: versions, journal: journal, session: session, options: options, log: log)
+        coordinator = Coordinator(
+            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), times: options.coordinationTimes)
     }
 
     func prepareThread() { privileges.prepareThread() }
@@ -96,15 +99,16 @@ final class MountedFileSystem: FileSystemOperations {
 
     /// Looks a name of the store up and counts it as the kernel's. If the document is being saved, the version for this caller.
     func lookUp(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller? = nil) throws(Errno) -> Entry {
-        for _ in 0..<Self.maximumLooks {
-            let done = parent.publicationsDone.load(ordering: .acquiring)
-            let begun = parent.publicationsBegun.load(ordering: .acquiring)
+        for look in 0..<Self.maximumLooks {
+            // Whoever changes names here may be held up.
+            if look > 10 { usleep(100) }
+            let moment = parent.nameChanges.now
             var status = cl_status()
             _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
-            let (node, sight) = seen(name, in: parent, status)
-            // A version is being put under a name here, perhaps this one, between the look and now.
-            let isCertain = begun == done && parent.publicationsBegun.load(ordering: .acquiring) == begun
-            if sight == .gone || sight == .new && !isCertain && !isThere(node, name, folder) {
+            let (node, sight) = seen(name, in: parent, status, since: moment)
+            // Another file, or a version, may be put under a name here, perhaps this one, between the look and now.
+            let isCertain = parent.nameChanges.areStill(since: moment)
+            if sight == .gone || sight == .doubtful || sight == .new && !isCertain && !isThere(node, name, folder) {
                 table.forget(node, count: 1)
                 continue
             }
@@ -112,11 +116,32 @@ final class MountedFileSystem: FileSystemOperations {
             if !isCertain { (entry.validity, entry.attributes.validity) = (.none, .none) }
             return entry
         }
-        throw .staleNFSFileHandle
+        // Who changes names themselves has the folder for themselves.
+        guard let caller else { throw .staleNFSFileHandle }
+        return try lookUpStanding(name, in: parent, folder, caller)
     }
 
-    /// How often a name may have got another version between the look at it and the next step.
-    private static let maximumLooks = 100
+    /// Looks a name up while none changes.
+    private func lookUpStanding(
+        _ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller
+    ) throws(Errno) -> Entry {
+        let (node, status) = try locator.names.still { () throws(Errno) -> (Node, cl_status) in
+            var status = cl_status()
+            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
+            let (node, sight) = seen(name, in: parent, status)
+            guard sight != .gone else {
+                table.forget(node, count: 1)
+                throw .staleNFSFileHandle
+            }
+            return (node, status)
+        }
+        guard var entry = entry(for: node, status, caller) else { throw .staleNFSFileHandle }
+        (entry.validity, entry.attributes.validity) = (.none, .none)
+        return entry
+    }
+
+    /// How often what a name stands for may have changed between the look at it and the next step.
+    static let maximumLooks = 100
 
     private func isThere(_ node: Node, _ name: BorrowedName, _ folder: Descriptor) -> Bool {
         var status = cl_status()
@@ -144,11 +169,13 @@ final class MountedFileSystem: FileSystemOperations {
     }
 
     /// The node of a file just seen under a name, with a lookup counted.
-    private func seen(_ name: BorrowedName, in parent: Node, _ status: cl_status) -> (node: Node, Node.Sight) {
+    private func seen(
+        _ name: BorrowedName, in parent: Node, _ status: cl_status, since moment: NameChanges.Moment? = nil
+    ) -> (node: Node, Node.Sight) {
         let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
         guard !node.isRoot else { return (node, .known) }
         let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
-        let sight = node.seen(in: parent, name: name, hasOtherNames: hasOtherNames)
+        let sight = node.seen(in: parent, name: name, hasOtherNames: hasOtherNames, since: moment)
         if hasOtherNames { table.noteLinks(of: node) }
         return (node, sight)
     }

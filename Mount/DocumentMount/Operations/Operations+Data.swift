@@ -26,9 +26,12 @@ extension MountedFileSystem {
         _ data: borrowing WrittenData, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: off_t
     ) throws(Errno) -> Int {
         let write = { (data: borrowing WrittenData) throws(Errno) in try data.write(to: file.number, at: Int64(offset)) }
-        return handle.hadSetIDBits
-            ? try privileges.writingSetID(as: caller) { () throws(Errno) in try write(data) }
-            : try privileges.using(as: caller) { () throws(Errno) in try write(data) }
+        guard handle.hadSetIDBits else {
+            return try privileges.using(as: caller) { () throws(Errno) in try write(data) }
+        }
+        // The kernel does not know that the bits go with it.
+        defer { session.current?.notifier.attributesChangedNow(of: table.id(of: handle.node)) }
+        return try privileges.writingSetID(as: caller) { () throws(Errno) in try write(data) }
     }
 
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno) {

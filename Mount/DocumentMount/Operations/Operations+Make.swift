@@ -54,21 +54,33 @@ extension MountedFileSystem {
         try refuseVirtual(parent, name)
         guard node.item == nil else { throw .notPermitted }
         if saves.hasActiveDocuments { try saves.renaming(node, by: caller) }
-        let (source, folder) = (try locator.pathDescriptor(of: node), try locator.folder(parent))
-        let entry = try locator.names.changing { () throws(Errno) in
+        let folder = try locator.folder(parent)
+        // Each time another version has taken the name meanwhile, that one is to be linked.
+        for _ in 0..<Self.maximumLooks {
+            let linked = saves.newest(of: node)
+            defer { table.forget(linked, count: 1) }
+            guard let entry = try link(linked, in: parent, folder, name) else { continue }
+            saves.linked(linked)
+            journal.made(in: parent, name: name, by: caller, isIndexed: true)
+            return entry
+        }
+        throw .staleNFSFileHandle
+    }
+
+    /// Nil if another version of the document has taken its name.
+    private func link(
+        _ node: Node, in parent: Node, _ folder: Descriptor, _ name: BorrowedName
+    ) throws(Errno) -> Entry? {
+        let source = try locator.pathDescriptor(of: node)
+        return try locator.names.changing { () throws(Errno) -> Entry? in
             let isSame = { () throws(Errno) in !node.state.withLock { $0.isSuperseded } }
             let isDone: Void? = try namesStanding(of: node, isSame: isSame) { () throws(Errno) in
                 try withProcPath(of: source) { (path) throws(Errno) in
                     _ = try check(cl_linkat(AT_FDCWD, path, folder.number, name, AT_SYMLINK_FOLLOW))
                 }
             }
-            // The kernel walks the path again, to the version that has the name now.
-            if isDone == nil { throw .staleNFSFileHandle }
-            return try lookUp(name, in: parent, folder)
+            return isDone == nil ? nil : try lookUp(name, in: parent, folder)
         }
-        saves.linked(node)
-        journal.made(in: parent, name: name, by: caller, isIndexed: true)
-        return entry
     }
 
     /// Makes something as the caller and looks it up.

@@ -7,11 +7,21 @@ import SystemPackage
 
 extension MountedFileSystem {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
+        let node = table.node(node)
+        guard node.item == nil else { return reply.fail(.notPermitted) }
+        let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
+        if writes ? !coordinator.gate.enter() : coordinator.gate.isGuarded.load(ordering: .relaxed) {
+            return openGuarded(WaitingOpen(node, flags: flags, caller, deadline: coordinator.openDeadline), reply)
+        }
+        defer { if writes { coordinator.gate.leave() } }
+        answer(node, flags: flags, caller, reply)
+    }
+
+    /// Opens, and answers with what came of it.
+    func answer(_ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>) {
         let handle: FileHandle
         let mode: OpenMode
         do throws(Errno) {
-            let node = table.node(node)
-            guard node.item == nil else { throw .notPermitted }
             (handle, mode) = try opened(node, flags: flags, caller)
         } catch {
             return reply.fail(error)
@@ -161,7 +171,10 @@ extension MountedFileSystem {
     /// CREATE of a document that is there, of which the kernel did not know. If that open begins a save, it does so here: the
     /// next request of this open(2) cannot be answered ESTALE any more.
     private func beginSave(of name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller) {
-        guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, let folder = try? locator.folder(parent) else { return }
+        // At a guarded gate it comes with the OPEN.
+        guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, coordinator.gate.enter() else { return }
+        defer { coordinator.gate.leave() }
+        guard let folder = try? locator.folder(parent) else { return }
         var status = cl_status()
         guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0, status.st.st_mode & S_IFMT == S_IFREG
         else { return }

@@ -25,10 +25,12 @@ extension MountedFileSystem {
                 let doomed = self.doomed(name, in: folder)
                 let isSame = { () throws(Errno) in self.doomed(name, in: folder)?.node === doomed?.node }
                 let isDone: Void? = try namesStanding(of: doomed?.node, isSame: isSame) { () throws(Errno) in
-                    try expectingRemoval(of: name, in: parent) { () throws(Errno) in
-                        _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
+                    try parent.nameChanges.during { () throws(Errno) in
+                        try expectingRemoval(of: name, in: parent) { () throws(Errno) in
+                            _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
+                        }
+                        doomed?.wentAway(in: parent, name: name, table)
                     }
-                    doomed?.wentAway(in: parent, name: name, table)
                 }
                 if isDone != nil { return }
             }

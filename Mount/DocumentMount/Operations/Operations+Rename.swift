@@ -25,7 +25,9 @@ extension MountedFileSystem {
                 let places = try RenamePlaces(folder, name, newFolder, newName)
                 let (sourceNode, targetNode) = (table.known(places.source), places.target.flatMap { table.known($0) })
                 let move = try namesStanding(of: sourceNode, targetNode, isSame: places.areSame) { () throws(Errno) in
-                    try moved(sourceNode, targetNode, places, (parent, name), (newParent, newName), flags: flags, caller)
+                    try changingNames(in: parent, newParent) { () throws(Errno) in
+                        try moved(sourceNode, targetNode, places, (parent, name), (newParent, newName), flags: flags, caller)
+                    }
                 }
                 if let move { return move }
             }
@@ -39,6 +41,13 @@ extension MountedFileSystem {
                 from: (parent, name), to: (newParent, newName), isFolder: move.isFolder, replaces: move.replaces,
                 takesOver: move.takesOver, by: caller)
         }
+    }
+
+    private func changingNames<Result>(
+        in parent: Node, _ other: Node, _ body: () throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        if parent === other { return try parent.nameChanges.during(body) }
+        return try parent.nameChanges.during { () throws(Errno) in try other.nameChanges.during(body) }
     }
 
     /// Renames with the names of both documents standing. Within `names.changing`.
@@ -97,12 +106,38 @@ extension MountedFileSystem {
     func namesStanding<Result>(
         of first: Node?, _ second: Node? = nil, isSame: () throws(Errno) -> Bool, _ body: () throws(Errno) -> Result
     ) throws(Errno) -> Result? {
-        guard saves.hasActiveDocuments else { return try body() }
-        let versions = [first?.versions.load(), second?.versions.load()].compactMap { $0 }.sorted { $0.lockKey < $1.lockKey }
-        guard let one = versions.first, let other = versions.last else { return try body() }
+        let versions = try changingFreely(first, second, body)
+        let pair: (DocumentVersions, DocumentVersions)
+        switch versions {
+        case .done(let result): return result
+        case .toBeHeld(let one, let other): pair = one.lockKey <= other.lockKey ? (one, other) : (other, one)
+        }
+        let (one, other) = pair
         func checked() throws(Errno) -> Result? { try isSame() ? try body() : nil }
         if one === other { return try one.naming.withLock(checked) }
         return try one.naming.withLock { () throws(Errno) in try other.naming.withLock(checked) }
+    }
+
+    private enum FreeChange<Result> {
+        case done(Result)
+        case toBeHeld(DocumentVersions, DocumentVersions)
+    }
+
+    /// Runs `body` if neither document is being saved, counted for saves that begin meanwhile.
+    private func changingFreely<Result>(
+        _ first: Node?, _ second: Node?, _ body: () throws(Errno) -> Result
+    ) throws(Errno) -> FreeChange<Result> {
+        first?.freeNameChanges.add(1, ordering: .sequentiallyConsistent)
+        second?.freeNameChanges.add(1, ordering: .sequentiallyConsistent)
+        defer {
+            first?.freeNameChanges.subtract(1, ordering: .sequentiallyConsistent)
+            second?.freeNameChanges.subtract(1, ordering: .sequentiallyConsistent)
+        }
+        // After the count: either this sees the save, or the save the count.
+        guard saves.hasActiveDocuments else { return .done(try body()) }
+        let (one, other) = (first?.versions.load(), second?.versions.load())
+        guard let some = one ?? other else { return .done(try body()) }
+        return .toBeHeld(some, other ?? some)
     }
 
     private struct Move {

@@ -30,6 +30,17 @@ enum ProcessFacts {
         return status
     }
 
+    /// Whether a signal is on its way that ends the thread: the kernel sends SIGKILL then, whichever it was (proc(5), SigPnd).
+    static func isBeingKilled(_ thread: pid_t) -> Bool {
+        guard thread > 0, let text = read("/proc/\(thread)/status") else { return true }
+        return text.split(separator: "\n").contains { line in
+            guard line.hasPrefix("SigPnd:") || line.hasPrefix("ShdPnd:"),
+                let pending = UInt64(line.dropFirst(7).drop { $0 == " " || $0 == "\t" }, radix: 16)
+            else { return false }
+            return pending & 1 << (UInt64(SIGKILL) - 1) != 0
+        }
+    }
+
     /// The process's name as ps shows it; nil if it is gone.
     static func name(of process: pid_t) -> String? {
         read("/proc/\(process)/comm").map { String($0.dropLast($0.hasSuffix("\n") ? 1 : 0)) }

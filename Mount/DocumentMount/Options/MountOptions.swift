@@ -39,6 +39,8 @@ public struct MountOptions: Hashable, Sendable {
     public var livePatterns = LivePatterns.standard
     /// Whether a save is safe from a power cut when its close returns: the rename is made durable, not the content alone.
     public var syncsSaves = false
+    /// How long claims, opens and presenters are waited for.
+    public var coordinationTimes = CoordinationTimes()
     /// What is kept for `quire recover`.
     public var keptLimits = KeptVersions.Limits()
     /// Options for the kernel, as libfuse takes them (`nosuid`, `noexec`, `sync` …), each once, `ro` among them.

@@ -1,10 +1,12 @@
 import Coordination
 import DocumentStore
 
-/// The options that concern saves: times after which they are streams, what is live, how durable they are, what is kept.
+/// The options that concern saves: times after which they are streams, what is live, how durable they are, what is kept; and
+/// how long is waited for others.
 extension MountOptions {
     static let saveOptionNames = [
         "redirected-pause", "redirected-open", "save-pause", "live", "sync-saves", "keep-days", "keep-size",
+        "coordination-timeout", "presenter-timeout",
     ]
 
     /// Takes an option of this family; false if `name` is none.
@@ -15,6 +17,8 @@ extension MountOptions {
         case "save-pause": streamTimes.pause = try Self.time(name, value)
         case "live": try addLivePatterns(value)
         case "sync-saves" where value == nil: syncsSaves = true
+        case "coordination-timeout": coordinationTimes.claims = try Self.boundedTime(name, value)
+        case "presenter-timeout": coordinationTimes.presenters = try Self.boundedTime(name, value)
         case "keep-days": keptLimits.seconds = try Self.days(name, value)
         case "keep-size": keptLimits.bytes = try Self.size(name, value)
         default: return false
@@ -44,6 +48,14 @@ extension MountOptions {
             throw .unusable(
                 option: name, value: value,
                 expected: "seconds, such as 60 or 0.5, or inf for never; with 0 no save would be a transaction")
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    /// Seconds, down to a millisecond: nobody waits without end.
+    private static func boundedTime(_ name: String, _ value: String?) throws(MountOptionError) -> Duration {
+        guard let milliseconds = thousandths(value), milliseconds > 0 else {
+            throw .unusable(option: name, value: value, expected: "seconds, such as 10 or 0.5")
         }
         return .milliseconds(milliseconds)
     }

@@ -29,6 +29,15 @@ extension SaveService {
         return found.map { ($0, false) }
     }
 
+    /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself.
+    func newest(of node: Node) -> Node {
+        let published = node.versions.load().flatMap { versions in
+            versions.isSuperseded(node) ? versions.state.withLock { $0.published } : nil
+        }
+        table.hold(published ?? node)
+        return published ?? node
+    }
+
     /// The version that the thread was sent on to, with a lookup counted.
     private func arriving(_ caller: Caller, _ versions: DocumentVersions) -> Node? {
         let thread = ThreadID(caller.thread)
@@ -76,17 +85,19 @@ extension SaveService {
         let isActive = versions.isActive.load(ordering: .acquiring)
         if isActive { versions.wasListed.store(true, ordering: .relaxed) }
         guard isActive || cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.listingTime,
-            let notifier = session.current?.notifier, !notifier.everyNameChangedNow(), let link = node.currentLink
+            let notifier = session.current?.notifier
         else { return }
+        _ = notifier.everyNameChangedNow()
+        guard let link = node.currentLink else { return }
         notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)
     }
 
     /// A version was published: has the kernel forget such an entry before the saver's close returns. All names at once where
-    /// the kernel can, since for that it waits for nobody.
+    /// the kernel can, since for that it waits for nobody; and this one once more, when a listing that is being taken in at this
+    /// moment is done: the kernel would count its entries as of now (fuse_direntplus_link).
     func forgetListed(_ versions: DocumentVersions, _ link: Node.Link) {
-        guard versions.wasListed.exchange(false, ordering: .relaxed), let notifier = session.current?.notifier,
-            !notifier.everyNameChangedNow()
-        else { return }
+        guard versions.wasListed.exchange(false, ordering: .relaxed), let notifier = session.current?.notifier else { return }
+        _ = notifier.everyNameChangedNow()
         notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes, waitingAtMost: Self.longestWait)
     }
 

@@ -137,6 +137,7 @@ extension SaveService {
     ) throws(PublishFailure) -> (Node.Link, Descriptor) {
         let (link, handles, folder) = try locator.names.changing { () throws(PublishFailure) in
             try versions.naming.withLock { () throws(PublishFailure) in
+                try awaitFreeNameChanges(of: published)
                 guard let link = published.currentLink else { throw .removed }
                 let folder: Descriptor
                 let pinned: Descriptor
@@ -150,19 +151,30 @@ extension SaveService {
                 published.state.withLock { $0.pinned = pinned }
                 var isPublished = false
                 defer { if !isPublished { published.state.withLock { $0.pinned = nil } } }
-                link.parent.publicationsBegun.add(1, ordering: .acquiringAndReleasing)
-                defer { link.parent.publicationsDone.add(1, ordering: .acquiringAndReleasing) }
-                try version.copy.publish(
-                    as: link.name, in: folder, replacing: published.identity, keepingTimes: !plan.setsModificationTime)
-                isPublished = true
-                link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
-                published.superseded(pinned: pinned)
+                try link.parent.nameChanges.during { () throws(PublishFailure) in
+                    try version.copy.publish(
+                        as: link.name, in: folder, replacing: published.identity, keepingTimes: !plan.setsModificationTime)
+                    isPublished = true
+                    link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
+                    published.superseded(pinned: pinned)
+                }
                 table.detach(published)
                 return (link, takeOver(version, versions), folder)
             }
         }
         redirect(handles, to: version.copy.file, of: version.node)
         return (link, folder)
+    }
+
+    /// Waits for a rename or removal of the document that began before its save, as long as a busy disk may take. With `naming`
+    /// held, for which these do not wait.
+    private func awaitFreeNameChanges(of published: Node) throws(PublishFailure) {
+        var patience = 200_000
+        while published.freeNameChanges.load(ordering: .sequentiallyConsistent) > 0 {
+            guard patience > 0 else { throw .failed(.resourceBusy) }
+            patience -= 1
+            usleep(50)
+        }
     }
 
     /// By which the old version is found when it has no name any more.

@@ -56,7 +56,7 @@ final class SaveService: Sendable {
     /// The documents that have a save, or something left of one.
     var activeDocuments: [DocumentVersions] { active.withLock { Array($0.values) } }
 
-    var hasActiveDocuments: Bool { clock.isNeeded.load(ordering: .relaxed) > 0 }
+    var hasActiveDocuments: Bool { clock.isNeeded.load(ordering: .sequentiallyConsistent) > 0 }
 
     // MARK: - A document's machine
 
@@ -100,7 +100,7 @@ final class SaveService: Sendable {
         state.handles = Dictionary(uniqueKeysWithValues: handles.map { ($0.decision.save, $0) })
         state.machine = DocumentSaves(published: published.versionID, writers: writers, times: options.streamTimes)
         active.withLock { $0[ObjectIdentifier(versions)] = versions }
-        clock.isNeeded.add(1, ordering: .relaxed)
+        clock.isNeeded.add(1, ordering: .sequentiallyConsistent)
         clock.wake()
     }
 

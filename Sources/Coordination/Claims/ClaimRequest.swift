@@ -73,6 +73,12 @@ public struct ClaimIntent: Hashable, Sendable {
         return !options.isDisjoint(with: [.immediately, .metadataOnly])
     }
 
+    /// Whether it matters who writes the item's content meanwhile.
+    var concernsContent: Bool {
+        guard case .writing(let options) = access else { return !isImmediate }
+        return !options.contains(.metadataOnly)
+    }
+
     /// Whether the two name a document in common.
     func meets(_ other: ClaimIntent) -> Bool {
         path == other.path || coversContents && other.path.isInside(path) || other.coversContents && path.isInside(other.path)
@@ -92,5 +98,13 @@ public struct ClaimRequest: Hashable, Sendable {
         self.claimant = claimant
         self.moment = moment
         self.within = within
+    }
+
+    public var isWriting: Bool { intents.contains(where: \.isWriting) }
+
+    /// Whether it matters to it who writes a document's content meanwhile.
+    public func concernsContent(of path: StorePath) -> Bool {
+        let item = ClaimIntent(path, .writing([]))
+        return intents.contains { $0.concernsContent && $0.meets(item) }
     }
 }

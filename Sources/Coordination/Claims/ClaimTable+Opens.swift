@@ -13,6 +13,12 @@ extension ClaimTable {
         }
     }
 
+    /// Whether a claim that has begun awaits the end of what a process writes in an item: it does not work for the claim.
+    public func awaits(_ writer: Claimant, writing path: StorePath, for id: ClaimID) -> Bool {
+        guard let claim = claims[id] else { return false }
+        return !claim.serves(writer) && claim.request.concernsContent(of: path)
+    }
+
     /// The claim in whose name a process writes an item, so that what it saves is published with the claim; nil if there is
     /// none. Of several the one granted last.
     public func workspace(of writer: Claimant, writing path: StorePath) -> ClaimID? {
@@ -50,8 +56,7 @@ extension Claim {
     /// Whether it claims the content of an item for writing.
     fileprivate func excludesContent(of intent: ClaimIntent) -> Bool {
         request.intents.contains { own in
-            guard case .writing(let options) = own.access, !options.contains(.metadataOnly) else { return false }
-            return own.meets(intent)
+            own.isWriting && own.concernsContent && own.meets(intent)
         }
     }
 }

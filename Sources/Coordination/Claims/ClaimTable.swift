@@ -99,6 +99,14 @@ public struct ClaimTable: Sendable {
         if claims[id]!.isWriting { activeWriters += 1 }
     }
 
+    /// What was asked for, where it stands now; nil if it has ended.
+    public subscript(id: ClaimID) -> ClaimRequest? { claims[id]?.request }
+
+    public func phase(of id: ClaimID) -> ClaimPhase? { claims[id]?.phase }
+
+    /// The claims that one waits for, the oldest first.
+    public func blockers(of id: ClaimID) -> [ClaimID] { claims[id]?.blockers.sorted() ?? [] }
+
     /// The claims that have not been granted by their deadline: they are to be released. Linear in the claims.
     public func expired(now: UInt64) -> [ClaimID] {
         claims.filter { $0.value.phase != .granted && $0.value.deadline <= now }.keys.sorted()
@@ -118,16 +126,19 @@ public enum ClaimDecision: Hashable, Sendable {
     case refused(deadlockWith: [ClaimID])
 }
 
-struct Claim: Sendable {
-    enum Phase: Hashable {
-        case queued
-        case begun
-        case granted
-    }
+/// How far a claim is.
+public enum ClaimPhase: String, Hashable, Sendable {
+    /// It waits for other claims.
+    case queued
+    /// It is its turn: it keeps others out, and waits for presenters and for writers that were there before.
+    case begun
+    case granted
+}
 
+struct Claim: Sendable {
     var request: ClaimRequest
     let deadline: UInt64
-    var phase = Phase.queued
+    var phase = ClaimPhase.queued
     /// The claims it waits for.
     var blockers: Set<ClaimID>
     /// The claims that wait for it.
@@ -141,5 +152,5 @@ struct Claim: Sendable {
         self.blockers = blockers
     }
 
-    var isWriting: Bool { request.intents.contains(where: \.isWriting) }
+    var isWriting: Bool { request.isWriting }
 }

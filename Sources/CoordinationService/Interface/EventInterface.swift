@@ -9,18 +9,18 @@ enum EventInterface {
         VarlinkInterface(
             name: name, description: text,
             methods: [
-                VarlinkMethod("Watch") { (request: WatchRequest, peer, wake) in
-                    Stream(feed: try service.watch(request, for: peer, wake: wake))
-                }
+                VarlinkMethod("Watch", streaming: { (request: WatchRequest, connection, wake) in
+                    Stream(feed: try service.watch(request, for: connection.peer, wake: wake))
+                })
             ])
     }
 
     private struct Stream: ReplyStream {
         let feed: any EventFeed
 
-        func next() -> (any Encodable & Sendable)? {
+        func next() -> StreamedReply? {
             let found = feed.next(limit: EventInterface.mostEvents)
-            return found.events.isEmpty && !found.overflow ? nil : found
+            return found.events.isEmpty && !found.overflow ? nil : StreamedReply(parameters: found)
         }
 
         func end() { feed.end() }
@@ -32,8 +32,9 @@ enum EventInterface {
         # Paths are as in org.quire.Mount. Root and the user who mounted are told.
         interface org.quire.Events
 
-        # kind: appeared, changed, moved (oldPath), deleted, attributesChanged (tags,
-        # dates, mode, owner), versionGained, versionLost or saveAborted. seq rises from
+        # kind: appeared (oldPath: where the document was moved aside to whose place it
+        # takes), changed, moved (oldPath), deleted, attributesChanged (tags, dates, mode,
+        # owner), versionGained, versionLost or saveAborted. seq rises from
         # event to event, generation with each version of a document. time: seconds
         # since 1970. pid, uid and process: who did it, if that is known. id: the
         # document's, which survives moves.

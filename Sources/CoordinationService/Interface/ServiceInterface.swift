@@ -19,8 +19,8 @@ enum ServiceInterface {
         return VarlinkInterface(
             name: name, description: text,
             methods: [
-                VarlinkMethod("GetInfo") { (_: Empty, _) in info },
-                VarlinkMethod("GetInterfaceDescription") { (request: DescriptionRequest, _) in
+                VarlinkMethod("GetInfo") { (_: Empty, _: Peer) in info },
+                VarlinkMethod("GetInterfaceDescription") { (request: DescriptionRequest, _: Peer) in
                     guard let text = descriptions[request.interface] else {
                         throw VarlinkError.interfaceNotFound(request.interface)
                     }

@@ -13,7 +13,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let peer: Peer
+    private let connection: PeerConnection
     private let dispatcher: Dispatcher
     private let limits: ServiceLimits
     private let pool: NIOThreadPool
@@ -39,7 +39,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         peer: Peer, dispatcher: Dispatcher, limits: ServiceLimits, pool: NIOThreadPool, log: Logger,
         onClose: @escaping () -> Void
     ) {
-        self.peer = peer
+        connection = PeerConnection(peer: peer)
         self.dispatcher = dispatcher
         self.limits = limits
         self.pool = pool
@@ -52,10 +52,15 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timer?.cancel()
-        stream?.end()
-        stream = nil
+        let (stream, connection) = (self.stream, connection)
+        self.stream = nil
         self.context = nil
         onClose()
+        // May take a while: what was kept may have to be undone.
+        pool.submit { _ in
+            stream?.end()
+            connection.end()
+        }
     }
 
     func channelActive(context: ChannelHandlerContext) { goOn() }
@@ -65,7 +70,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         framer.append(&bytes)
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { goOn() }
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // To hear of the peer's going, as long as it sends nothing but that.
+        if stream != nil, !framer.hasPartialMessage { context.read() }
+        goOn()
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event as? ChannelEvent == .inputClosed else { return }
@@ -100,7 +109,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func waitForBytes(_ context: ChannelHandlerContext) {
         if !framer.hasPartialMessage {
             awaitsRestOfMessage = false
-            close(after: limits.idleTimeout)
+            // Who holds a claim may work for hours.
+            if connection.keepsAnything { timer?.cancel() } else { close(after: limits.idleTimeout) }
         } else if !awaitsRestOfMessage {
             awaitsRestOfMessage = true
             close(after: limits.messageTimeout)
@@ -114,8 +124,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         timer?.cancel()
         guard let context else { return }
         let wake = wake(context.eventLoop)
-        carryOut(context) { [dispatcher, peer] in
-            dispatcher.outcome(of: Data(message.readableBytesView), from: peer, wake: wake)
+        carryOut(context) { [dispatcher, connection] in
+            dispatcher.outcome(of: Data(message.readableBytesView), from: connection, wake: wake)
         }
     }
 
@@ -125,6 +135,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             guard case .success(let outcome) = result else { return context.close(promise: nil) }
             if outcome.closes { self.closesAfterReply = true }
             if let stream = outcome.stream { self.begin(stream) }
+            if outcome.endsStream { self.stream = nil }
             if let reply = outcome.reply { self.send(reply) } else { self.replied() }
         }
     }
@@ -133,7 +144,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func begin(_ stream: any ReplyStream) {
         // The peer may have gone meanwhile.
-        guard let context else { return stream.end() }
+        guard let context else { return pool.submit { _ in stream.end() } }
         self.stream = stream
         if inputEnded { return context.close(promise: nil) }
         hasNews = true
@@ -187,7 +198,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         timer?.cancel()
         guard let context else { return }
         timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(time)) {
-            self.log.debug("dropped a connection that said or took nothing in time", metadata: ["pid": "\(self.peer.pid)"])
+            self.log.debug("dropped a connection that said or took nothing in time", metadata: ["pid": "\(self.connection.peer.pid)"])
             self.context?.close(promise: nil)
         }
     }

@@ -10,17 +10,22 @@ struct Dispatcher: Sendable {
         var closes = false
         /// More replies come from here.
         var stream: (any ReplyStream)?
+        /// It is the stream's last reply.
+        var endsStream = false
     }
 
     private let methods: MethodTable
 
     init(service: any MountService, version: String) {
-        let own = [MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service)]
+        let own = [
+            MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service),
+            CoordinationInterface.interface(service), PresenterInterface.interface(service),
+        ]
         methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }
 
     /// - Parameter wake: what a stream calls, on any thread, when it has another reply.
-    func outcome(of message: Data, from peer: Peer, wake: @escaping @Sendable () -> Void) -> Outcome {
+    func outcome(of message: Data, from connection: PeerConnection, wake: @escaping @Sendable () -> Void) -> Outcome {
         let decoder = JSONDecoder()
         decoder.userInfo[CallMessage.methodsKey] = methods
         guard let call = try? decoder.decode(CallMessage.self, from: message) else {
@@ -30,11 +35,11 @@ struct Dispatcher: Sendable {
         do {
             switch try call.call.get() {
             case .once(let run):
-                let reply = Self.message(Reply(parameters: try run(peer)))
+                let reply = Self.message(Reply(parameters: try run(connection)))
                 return Outcome(reply: call.oneway ? nil : reply)
-            case .stream(let open):
-                guard call.more, !call.oneway else { throw VarlinkError.expectedMore }
-                return Outcome(reply: nil, stream: try open(peer, wake))
+            case .stream(let isEndless, let open):
+                guard !call.oneway, call.more || !isEndless else { throw VarlinkError.expectedMore }
+                return Outcome(reply: nil, stream: try open(connection, wake))
             }
         } catch {
             let reply = Self.encode(VarlinkError(any: error))
@@ -45,9 +50,11 @@ struct Dispatcher: Sendable {
     /// The next message of a stream; nil if there is none now.
     func next(of stream: any ReplyStream) -> Outcome {
         do {
-            return Outcome(reply: try stream.next().map { Self.message(Reply(parameters: $0, continues: true)) })
+            guard let next = try stream.next() else { return Outcome(reply: nil) }
+            let reply = Self.message(Reply(parameters: next.parameters, continues: !next.isLast))
+            return Outcome(reply: reply, endsStream: next.isLast)
         } catch {
-            return Outcome(reply: Self.encode(VarlinkError(any: error)), closes: true)
+            return Outcome(reply: Self.encode(VarlinkError(any: error)), endsStream: true)
         }
     }
 

@@ -34,6 +34,8 @@ public struct VarlinkError: Error, Hashable, Sendable {
             case .permissionDenied(let what): .mount("PermissionDenied", ["what": .text(what)])
             case .invalidParameter(let parameter): .invalidParameter(parameter)
             case .failed(let message): .mount("Failed", ["message": .text(message)])
+            case .timedOut(let message): .claim("TimedOut", ["message": .text(message)])
+            case .deadlock(let message): .claim("Deadlock", ["message": .text(message)])
             }
     }
 
@@ -48,6 +50,9 @@ public struct VarlinkError: Error, Hashable, Sendable {
 
     private static func standard(_ name: String, _ parameters: [String: Value]) -> Self {
         VarlinkError(name: "\(ServiceInterface.name).\(name)", parameters: parameters)
+    }
+    private static func claim(_ name: String, _ parameters: [String: Value]) -> Self {
+        VarlinkError(name: "\(CoordinationInterface.name).\(name)", parameters: parameters)
     }
     private static func mount(_ name: String, _ parameters: [String: Value]) -> Self {
         VarlinkError(name: "\(MountInterface.name).\(name)", parameters: parameters)

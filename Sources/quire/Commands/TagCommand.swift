@@ -158,7 +158,7 @@ private enum TagArgument {
     static func parse(_ text: String) throws(CommandFailure) -> Tag {
         guard let tag = Tag(text) else {
             throw CommandFailure(
-                "'\(text)' cannot be a tag: it must not be empty, have a comma, or have an empty part between slashes")
+                "'\(text)' cannot be a tag: it must not be empty, have a comma, or have an empty part, '.' or '..' between slashes")
         }
         return tag
     }

@@ -70,6 +70,10 @@ struct UnmountCommand: ParsableCommand {
         guard entry.isQuire else {
             throw CommandFailure("\(shown(path)): is a mount of type \(entry.fileSystemType), not Quire's; use umount")
         }
+        if getuid() != 0, let owner = entry.owner, owner != getuid() {
+            let name = getpwuid(owner).map { String(cString: $0.pointee.pw_name) } ?? "user \(owner)"
+            throw CommandFailure("\(shown(path)): was mounted by \(name); only they and root can end it")
+        }
         return (path, entry)
     }
 

@@ -12,53 +12,48 @@ extension ServedMount {
         guard store.mayListen(Credentials(peer)) else {
             throw .permissionDenied("only root and who mounted it are told of what happens in this mount")
         }
-        var item = StorePath.root
-        if let path = request.path {
-            guard let inside = path.inside(configuration) ?? (path.names(configuration) ? .root : nil) else {
-                throw .notFound("\(path.wire) in this mount")
-            }
-            item = inside
-        }
+        let item = if let path = request.path { try item(path) } else { StorePath.root }
         var kinds: Set<StoreEvent.Kind>?
         if let words = request.kinds {
             kinds = Set(words.compactMap { StoreEvent.Kind(rawValue: $0) })
             guard kinds?.count == Set(words).count else { throw .invalidParameter("kinds") }
         }
         return ServedEvents(
-            store: store, configuration: configuration, item: item, kinds: kinds, since: request.since, wake: wake)
+            mount: self, item: item, kinds: kinds, since: request.since, wake: wake)
     }
 }
 
 /// The events that one peer is told of.
 private final class ServedEvents: EventFeed {
-    private let store: MountedStore
-    private let configuration: MountConfiguration
+    private let mount: ServedMount
     private let item: StorePath
     private let kinds: Set<StoreEvent.Kind>?
     private let listener: Mutex<MountedStore.EventListener?>
     private let next: Mutex<UInt64>
 
     init(
-        store: MountedStore, configuration: MountConfiguration, item: StorePath, kinds: Set<StoreEvent.Kind>?,
-        since: UInt64?, wake: @escaping @Sendable () -> Void
+        mount: ServedMount, item: StorePath, kinds: Set<StoreEvent.Kind>?, since: UInt64?,
+        wake: @escaping @Sendable () -> Void
     ) {
-        (self.store, self.configuration, self.item, self.kinds) = (store, configuration, item, kinds)
-        listener = Mutex(store.listen(wake))
+        (self.mount, self.item, self.kinds) = (mount, item, kinds)
+        listener = Mutex(mount.store.listen(wake))
         // What is waiting to be told becomes known by this, whether the peer asks for it or not.
-        let last = store.lastEvent
+        let last = mount.store.lastEvent
         next = Mutex(since ?? last)
     }
 
     func next(limit: Int) -> WatchedEvents {
         let after = next.withLock { $0 }
-        let page = store.events(after: after, limit: limit, about: item, contents: true, kinds: kinds)
+        let page = mount.store.events(after: after, limit: limit, about: item, contents: true, kinds: kinds)
         next.withLock { $0 = page.next }
-        return WatchedEvents(events: page.events.map(shown), overflow: page.hasOverflowed, next: page.next)
+        return WatchedEvents(events: page.events.map(mount.shown), overflow: page.hasOverflowed, next: page.next)
     }
 
     func end() { listener.withLock { $0 = nil } }
+}
 
-    private func shown(_ event: StoreEvent) -> WatchedEvent {
+extension ServedMount {
+    func shown(_ event: StoreEvent) -> WatchedEvent {
         var (pid, uid, process): (Int32?, UInt32?, String?)
         switch event.origin {
         case .process(let id, let user, let name): (pid, uid, process) = (id, user, name)
@@ -71,14 +66,15 @@ private final class ServedEvents: EventFeed {
             uid: uid, process: process)
     }
 
-    private func place(_ path: StorePath) -> DocumentPath {
+    /// A path in the store as its users see it.
+    func place(_ path: StorePath) -> DocumentPath {
         DocumentPath(configuration.mountPoint + (path.isRoot ? [] : [UInt8(ascii: "/")] + path.bytes))
     }
 }
 
 extension DocumentPath {
     /// Whether it is the mount point or the store itself.
-    fileprivate func names(_ configuration: MountConfiguration) -> Bool {
+    func names(_ configuration: MountConfiguration) -> Bool {
         bytes == configuration.mountPoint || bytes == configuration.store
     }
 }

@@ -41,7 +41,9 @@ struct MountRequest {
         } catch let failure as CommandFailure {
             throw failure
         } catch Errno.noSuchFileOrDirectory {
-            throw CommandFailure("\(shown(path)): there is no such folder to be the \(what); make it with mkdir")
+            // A mistyped command comes here too.
+            let hint = path.contains(UInt8(ascii: "/")) ? "" : ", nor a command of this name ('quire --help' lists them)"
+            throw CommandFailure("\(shown(path)): there is no such folder to be the \(what)\(hint); make it with mkdir")
         } catch Errno.notDirectory {
             throw CommandFailure("\(shown(path)): is not a folder, so it cannot be the \(what)")
         } catch {

@@ -39,7 +39,7 @@ extension CommandFailure {
         case "NotFound": "there is no \(subject)"
         case "PermissionDenied": "you may not do this: \(subject)"
         case "InvalidParameter": "not a value that can be used: \(subject)"
-        case "Failed": subject
+        case "Failed", "TimedOut", "Deadlock": subject
         case "MethodNotFound", "InterfaceNotFound":
             "its daemon is of another version than this command (\(subject)); unmount and mount again"
         default: "\(error)"

@@ -18,7 +18,7 @@ package struct StateFolders {
 
     /// Makes the folders. Throws when they would lie in the store, or are not this user's.
     package func prepare(store: [UInt8]) throws(CommandFailure) {
-        try refuseInside(store, state, remedy: "set XDG_STATE_HOME to a folder outside it")
+        try refuseInside(store, state, remedy: "set \(Self.stateVariable) to a folder outside it")
         try refuseInside(store, runtime, remedy: "set XDG_RUNTIME_DIR to a folder outside it")
         try make(state, mode: 0o700)
         try make(runtime, mode: getuid() == 0 ? 0o755 : 0o700)
@@ -40,9 +40,12 @@ package struct StateFolders {
         do {
             try FileSystem.makeFolders(folder, mode: mode)
         } catch {
-            throw CommandFailure("\(folder): cannot be made: \(error); set XDG_STATE_HOME to a folder you may write")
+            throw CommandFailure("\(folder): cannot be made: \(error); set \(Self.stateVariable) to a folder you may write")
         }
     }
+
+    /// Which says where state is kept.
+    private static var stateVariable: String { getuid() == 0 ? "QUIRE_STATE_HOME" : "XDG_STATE_HOME" }
 
     private static func stateHome() throws(CommandFailure) -> String {
         if let set = environment("QUIRE_STATE_HOME") { return set }

@@ -19,16 +19,17 @@ enum ChildProcess {
         return (try wait(for: pid), String(decoding: errors, as: UTF8.self))
     }
 
-    /// Starts a program with the given descriptors at the given numbers, standard input from /dev/null, and all signals
-    /// unblocked. PATH is searched for a name without a slash. `name` is what ps shows, the program itself if nil.
+    /// Starts a program with the given descriptors at the given numbers, standard input from /dev/null unless it is to have
+    /// this process's own, and all signals unblocked and as they are by default. PATH is searched for a name without a slash.
+    /// `name` is what ps shows, the program itself if nil.
     static func spawn(
         _ program: String, named name: String? = nil, _ arguments: [[UInt8]], environment: [String],
-        connecting: [(Descriptor, Int32)], newSession: Bool
+        connecting: [(Descriptor, Int32)] = [], newSession: Bool, hasOwnInput: Bool = false
     ) throws(Errno) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        if !hasOwnInput { posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) }
         for (descriptor, number) in connecting { posix_spawn_file_actions_adddup2(&actions, descriptor.number, number) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -36,8 +37,11 @@ enum ChildProcess {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigdefault(&attributes, &all)
         let startsSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, hidden behind _GNU_SOURCE
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | (newSession ? startsSession : 0)))
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (newSession ? startsSession : 0)))
 
         let words = ([Array((name ?? program).utf8)] + arguments).map { word in withCString(word) { strdup($0) } } + [nil]
         let settings = environment.map { strdup($0) } + [nil]

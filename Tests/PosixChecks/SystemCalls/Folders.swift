@@ -48,16 +48,22 @@ package func entries(of path: UnsafePointer<CChar>) throws(Errno) -> [Entry] {
 }
 
 /// Removes `path` and everything in it. Whatever cannot be removed is left.
-package func removeTree(_ path: [UInt8]) {
+package func removeTree(_ path: [UInt8], onFailure: (_ path: String, _ call: String, Errno) -> Void = { _, _, _ in }) {
     let terminated = path.map { CChar(bitPattern: $0) } + [0]
-    guard let status = try? lstat(terminated) else { return }
+    func attempt<Result>(_ call: String, _ body: () throws(Errno) -> Result) -> Result? {
+        do throws(Errno) { return try body() } catch {
+            onFailure(String(decoding: path, as: UTF8.self), call, error)
+            return nil
+        }
+    }
+    guard let status = attempt("lstat", { () throws(Errno) in try lstat(terminated) }) else { return }
     guard status.type == S_IFDIR else {
-        try? unlink(terminated)
+        attempt("unlink") { () throws(Errno) in try unlink(terminated) }
         return
     }
-    if (try? access(terminated, R_OK | W_OK | X_OK)) == nil { try? chmod(terminated, 0o700) }
-    for entry in (try? entries(of: terminated)) ?? [] {
-        removeTree(path + [UInt8(ascii: "/")] + entry.name)
+    if (try? access(terminated, R_OK | W_OK | X_OK)) == nil { attempt("chmod") { () throws(Errno) in try chmod(terminated, 0o700) } }
+    for entry in attempt("readdir", { () throws(Errno) in try entries(of: terminated) }) ?? [] {
+        removeTree(path + [UInt8(ascii: "/")] + entry.name, onFailure: onFailure)
     }
-    try? rmdir(terminated)
+    attempt("rmdir") { () throws(Errno) in try rmdir(terminated) }
 }

@@ -1,0 +1,66 @@
+public import Coordination
+public import StorePrimitives
+import Synchronization
+
+/// A claim, for whoever asked for it: from the request until `MountedStore.release`.
+public final class ClaimTicket: Sendable {
+    public let id: ClaimID
+    /// Who asked.
+    let holder: ClaimHolder
+    /// In nanoseconds on the monotonic clock.
+    let since: UInt64
+    private let outcomeKnown = Mutex<ClaimOutcome?>(nil)
+    private let onAnswer: @Sendable () -> Void
+
+    init(id: ClaimID, holder: ClaimHolder, since: UInt64, onAnswer: @escaping @Sendable () -> Void) {
+        self.id = id
+        self.holder = holder
+        self.since = since
+        self.onAnswer = onAnswer
+    }
+
+    /// Nil as long as it waits.
+    public var outcome: ClaimOutcome? { outcomeKnown.withLock { $0 } }
+
+    var isWaiting: Bool { outcome == nil }
+
+    /// With no lock held. The first answer holds.
+    func answer(_ outcome: ClaimOutcome) {
+        let isNew = outcomeKnown.withLock { known in
+            guard known == nil else { return false }
+            known = outcome
+            return true
+        }
+        if isNew { onAnswer() }
+    }
+}
+
+public enum ClaimOutcome: Hashable, Sendable {
+    case granted
+    case refused(ClaimRefusal)
+}
+
+/// Why a claim was not granted.
+public enum ClaimRefusal: Error, Hashable, Sendable {
+    case timedOut(holders: [ClaimHolder])
+    /// Those who hold what is asked for wait for the asker.
+    case deadlock(holders: [ClaimHolder])
+    /// A presenter could not save, or make room.
+    case presenterFailed(String)
+    /// The mount ends.
+    case ended
+}
+
+/// Who holds a claim, or writes what is claimed.
+public struct ClaimHolder: Hashable, Sendable {
+    public let process: Int32
+    public let name: String
+    public let user: UInt32
+    public let purpose: String?
+    /// The first of the items.
+    public let path: StorePath
+
+    init(process: Int32, name: String, user: UInt32, purpose: String?, path: StorePath) {
+        (self.process, self.name, self.user, self.purpose, self.path) = (process, name, user, purpose, path)
+    }
+}

@@ -1,0 +1,119 @@
+import Coordination
+import StorePrimitives
+
+/// The life of a claim.
+extension Coordinator {
+    /// Asks for a claim. Its ticket is answered when it is granted, or not to be; then, or at any time before, whoever has it
+    /// calls `release`.
+    func claim(
+        _ intents: [ClaimIntent], by claimant: Claimant, named name: String, at moment: SaveMoment, within outer: ClaimID?,
+        timeout: Duration, onAnswer: @escaping @Sendable () -> Void
+    ) -> ClaimTicket {
+        let now = Self.now
+        let request = ClaimRequest(intents, by: claimant, at: moment, within: outer)
+        let holder = ClaimHolder(
+            process: claimant.process?.id ?? 0, name: name, user: claimant.user, purpose: claimant.purpose?.name,
+            path: intents.first?.path ?? .root)
+        return change { state, actions in
+            let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now))
+            let id: ClaimID
+            switch decision {
+            case .begun(let begun): id = begun
+            case .queued(let queued, _): id = queued
+            case .refused(let claims):
+                let ticket = ClaimTicket(id: ClaimID(0), holder: holder, since: now, onAnswer: onAnswer)
+                let others = claims.compactMap { state.tickets[$0]?.holder }
+                actions.answers.append((ticket, .refused(.deadlock(holders: others))))
+                return ticket
+            }
+            let ticket = ClaimTicket(id: id, holder: holder, since: now, onAnswer: onAnswer)
+            state.tickets[id] = ticket
+            if case .begun = decision { begin(id, &state, &actions) }
+            actions.wakesThread = true
+            return ticket
+        }
+    }
+
+    /// Ends a claim, also one that waits. Once ended, nothing happens.
+    func release(_ id: ClaimID) { change { state, actions in end(id, &state, &actions) } }
+
+    func end(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
+        guard state.tickets.removeValue(forKey: id) != nil else { return }
+        state.awaitingWriters[id] = nil
+        endInquiries(of: id, &state, &actions)
+        for begun in state.claims.release(id) { begin(begun, &state, &actions) }
+        for open in state.waitingOpens.values where open.claim == id { letGo(open, isLate: false, &state, &actions) }
+    }
+
+    /// It is a claim's turn: asks the presenters of its items.
+    private func begin(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
+        guard let request = state.claims[id] else { return }
+        let deadline = times.deadline(times.presenters, from: Self.now)
+        guard let (inquiry, questions) = state.presenters.inquire(
+            for: request.intents, by: request.claimant, deadline: deadline)
+        else { return awaitWriters(of: id, &state, &actions) }
+        state.inquiries[inquiry] = .claim(id)
+        state.claimInquiries[id] = inquiry
+        // They may have to write what others are kept from.
+        let guests = questions.compactMap { state.presenters[$0.presenter]?.owner.process }
+        state.claims.admit(Set(guests), to: id)
+        put(questions, &state, &actions)
+        actions.wakesThread = true
+    }
+
+    private func endInquiries(of id: ClaimID, _ state: inout State, _ actions: inout Actions) {
+        guard let inquiry = state.claimInquiries.removeValue(forKey: id) else { return }
+        state.inquiries[inquiry] = nil
+        for question in state.presenters.end(inquiry) { post(.isOver(question.id), to: question.presenter, &state, &actions) }
+    }
+
+    // MARK: - Who wrote before
+
+    func awaitWriters(of id: ClaimID, _ state: inout State, _ actions: inout Actions) {
+        state.awaitingWriters[id] = AwaitedWriters(lastPass: state.lastPass)
+        actions.looksForWriters = true
+    }
+
+    /// Grants the claims whose items nobody else writes. With no lock held.
+    func grantWhatNobodyWrites() {
+        let waiting = state.withLock { state in state.awaitingWriters.keys.compactMap { state.claims[$0] } }
+        guard !waiting.isEmpty else { return }
+        let nobodyEnters = gate.isEmpty
+        let writers = self.writers.current { path in waiting.contains { $0.concernsContent(of: path) } }
+        change { state, actions in
+            for id in state.awaitingWriters.keys.sorted() where isDrained(id, nobodyEnters, state) {
+                let awaited = writers.filter { state.claims.awaits($0.writer, writing: $0.path, for: id) }
+                guard awaited.isEmpty else {
+                    state.awaitingWriters[id]!.writers = awaited.map { ClaimHolder($0) }
+                    continue
+                }
+                state.awaitingWriters[id] = nil
+                guard state.claims.grant(id), let ticket = state.tickets[id] else { continue }
+                actions.answers.append((ticket, .granted))
+            }
+            if !state.awaitingWriters.isEmpty { actions.wakesThread = true }
+        }
+    }
+
+    /// Whether all who had got through the gate before a claim that excludes writers began are to be seen as writers now. What
+    /// opens while readers claim has come after them.
+    private func isDrained(_ id: ClaimID, _ nobodyEnters: Bool, _ state: State) -> Bool {
+        guard state.claims[id]?.isWriting ?? false else { return true }
+        return nobodyEnters && !state.passing.contains { $0 <= state.awaitingWriters[id]!.lastPass }
+    }
+
+    /// Who keeps a claim from being granted.
+    func holders(before id: ClaimID, _ state: State) -> [ClaimHolder] {
+        let claims = state.claims.blockers(of: id).compactMap { state.tickets[$0]?.holder }
+        return claims.isEmpty ? state.awaitingWriters[id]?.writers ?? [] : claims
+    }
+}
+
+extension ClaimHolder {
+    fileprivate init(_ writer: DocumentWriter) {
+        let process = writer.writer.process?.id ?? 0
+        self.init(
+            process: process, name: ProcessFacts.name(of: process) ?? "", user: writer.writer.user, purpose: nil,
+            path: writer.path)
+    }
+}

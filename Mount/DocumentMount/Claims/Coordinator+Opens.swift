@@ -1,0 +1,82 @@
+import Coordination
+import FuseKernel
+import StorePrimitives
+import SystemPackage
+
+/// Opens of programs that know nothing of claims and presenters.
+extension Coordinator {
+    enum Admission {
+        /// To be opened; `passed` is called with the pass when that is done.
+        case pass(OpenPass)
+        /// It waits; whoever ends that has it opened.
+        case waits
+        case interrupted
+        case refused(Errno)
+    }
+
+    /// Until when an open that begins now may wait.
+    var openDeadline: UInt64 { times.deadline(times.claims, from: Self.now) }
+
+    /// What is to become of an open at a guarded gate. `path`: the document's.
+    /// - Parameters:
+    ///   - canWait: whether the request may be kept waiting.
+    ///   - asksPresenters: whether it is one that presenters save for.
+    func admit(_ open: WaitingOpen, of path: StorePath, canWait: Bool, asksPresenters: Bool) -> Admission {
+        let opener = writers.claimant(of: open.caller)
+        return change { state, actions in
+            if open.wasInterrupted { return .interrupted }
+            if open.writes, let claim = state.claims.exclusion(of: opener, writing: path) {
+                guard canWait, open.deadline > Self.now else { return .refused(.resourceBusy) }
+                open.claim = claim
+                state.waitingOpens[ObjectIdentifier(open)] = open
+                actions.wakesThread = true
+                return .waits
+            }
+            if open.reads, asksPresenters, canWait, ask(open, of: path, opener, &state, &actions) { return .waits }
+            state.lastPass = OpenPass(state.lastPass.rawValue + 1)
+            state.passing.insert(state.lastPass)
+            return .pass(state.lastPass)
+        }
+    }
+
+    func passed(_ pass: OpenPass) { state.withLock { _ = $0.passing.remove(pass) } }
+
+    /// Asks presenters to save what a reader would not see. False if there are none.
+    private func ask(
+        _ open: WaitingOpen, of path: StorePath, _ opener: Claimant, _ state: inout State, _ actions: inout Actions
+    ) -> Bool {
+        let deadline = times.deadline(times.presenters, from: Self.now)
+        guard let (inquiry, questions) = state.presenters.inquire(forOpening: path, by: opener, deadline: deadline)
+        else { return false }
+        state.inquiries[inquiry] = .open(open)
+        state.waitingOpens[ObjectIdentifier(open)] = open
+        put(questions, &state, &actions)
+        actions.wakesThread = true
+        return true
+    }
+
+    /// An open has waited long enough.
+    func letGo(_ open: WaitingOpen, isLate: Bool, _ state: inout State, _ actions: inout Actions) {
+        guard state.waitingOpens.removeValue(forKey: ObjectIdentifier(open)) != nil else { return }
+        open.isLate = isLate && open.claim != nil
+        actions.opens.append(open)
+    }
+
+    /// The caller of a waiting open got a signal. open(2) of a file is not interrupted by that on any file system, but by the
+    /// end of the caller.
+    func interrupted(_ open: WaitingOpen) {
+        guard ProcessFacts.isBeingKilled(open.caller.thread) else { return }
+        let isOurs = state.withLock { state -> Bool in
+            open.wasInterrupted = true
+            guard state.waitingOpens.removeValue(forKey: ObjectIdentifier(open)) != nil else { return false }
+            for (inquiry, inquirer) in state.inquiries {
+                if case .open(let other) = inquirer, other === open {
+                    state.inquiries[inquiry] = nil
+                    _ = state.presenters.end(inquiry)
+                }
+            }
+            return true
+        }
+        if isOurs { open.parked.answerInterrupt(.interrupted) }
+    }
+}

@@ -1,0 +1,116 @@
+import Coordination
+import StorePrimitives
+
+/// Presenters: registered, asked and told.
+extension Coordinator {
+    /// - Parameter coversContents: it presents what is in the folder too.
+    func present(
+        _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, in session: PresenterSession
+    ) -> PresenterID {
+        change { state, _ in
+            let id = state.presenters.register(
+                Presenter(of: path, coversContents: coversContents, owner: session.owner, moment: session.moment))
+            state.presenters.setUnsavedChanges(hasUnsavedChanges, of: id)
+            state.sessions[id] = session
+            return id
+        }
+    }
+
+    /// False if the session has no such presenter.
+    func withdraw(_ id: PresenterID, in session: PresenterSession) -> Bool {
+        change { state, actions in
+            guard state.sessions[id] === session else { return false }
+            remove(id, &state, &actions)
+            return true
+        }
+    }
+
+    /// The client has gone.
+    func end(_ session: PresenterSession) {
+        change { state, actions in
+            for (id, owner) in state.sessions where owner === session { remove(id, &state, &actions) }
+        }
+    }
+
+    func setUnsavedChanges(_ hasChanges: Bool, of id: PresenterID, in session: PresenterSession) -> Bool {
+        change { state, _ in
+            guard state.sessions[id] === session else { return false }
+            state.presenters.setUnsavedChanges(hasChanges, of: id)
+            return true
+        }
+    }
+
+    /// - Parameter failure: why it could not do what it was asked.
+    func answer(
+        _ question: PresenterQuestion.ID, from id: PresenterID, failure: String?, in session: PresenterSession
+    ) -> Bool {
+        change { state, actions in
+            guard state.sessions[id] === session else { return false }
+            for inquiry in state.presenters.answer(question, from: id, failure: failure) {
+                finished(inquiry, &state, &actions)
+            }
+            return true
+        }
+    }
+
+    private func remove(_ id: PresenterID, _ state: inout State, _ actions: inout Actions) {
+        state.sessions[id] = nil
+        for inquiry in state.presenters.remove(id) { finished(inquiry, &state, &actions) }
+    }
+
+    // MARK: - Asking and telling
+
+    func put(_ questions: [PresenterQuestion], _ state: inout State, _ actions: inout Actions) {
+        for question in questions { post(.question(question), to: question.presenter, &state, &actions) }
+    }
+
+    func post(
+        _ message: PresenterSession.Message, to id: PresenterID, _ state: inout State, _ actions: inout Actions
+    ) {
+        guard let session = state.sessions[id] else { return }
+        session.post(message)
+        if !actions.sessions.contains(where: { $0 === session }) { actions.sessions.append(session) }
+    }
+
+    /// Tells presenters what has happened, and follows what was moved. On the coordinator's thread.
+    func tellPresenters() {
+        while true {
+            let last = state.withLock { $0.isIdle ? nil : $0.lastEvent }
+            guard let last else { return }
+            let page = events.events(after: last, limit: Self.mostEvents) { _ in true }
+            guard page.next > last || page.hasOverflowed else { return }
+            change { state, actions in
+                state.lastEvent = page.next
+                if page.hasOverflowed {
+                    for session in state.sessions.values { session.lose() }
+                    actions.sessions = Array(state.sessions.values)
+                }
+                for event in page.events { tell(event, &state, &actions) }
+            }
+            guard page.events.count == Self.mostEvents else { return }
+        }
+    }
+
+    private static let mostEvents = 500
+
+    private func tell(_ event: StoreEvent, _ state: inout State, _ actions: inout Actions) {
+        // A folder takes what is in it along.
+        let takesContents = event.kind == .moved || event.kind == .deleted
+        var audience = state.presenters.presenters(of: event.path, contents: event.kind == .deleted, besides: nil)
+        if let old = event.oldPath {
+            let others = state.presenters.presenters(of: old, contents: takesContents, besides: nil)
+            audience += others.filter { !audience.contains($0) }
+        }
+        for id in audience where !isOwn(event, state.sessions[id]) { post(.event(id, event), to: id, &state, &actions) }
+        if let old = event.oldPath {
+            state.claims.moved(from: old, to: event.path)
+            state.presenters.moved(from: old, to: event.path)
+        }
+    }
+
+    /// The presenter that made a change is not told of its own.
+    private func isOwn(_ event: StoreEvent, _ session: PresenterSession?) -> Bool {
+        guard case .process(let id, _, _) = event.origin else { return false }
+        return session?.owner.process?.id == id
+    }
+}

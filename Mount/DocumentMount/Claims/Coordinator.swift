@@ -1,0 +1,201 @@
+import Coordination
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// Claims and presenters of the mount: has their tables told of what clients ask and of what happens in the store, and does
+/// what these say. One file of this folder for each side.
+///
+/// While nobody claims or presents anything, an open pays one look at `OpenGate.isGuarded`.
+final class Coordinator: Sendable {
+    struct State {
+        var claims = ClaimTable()
+        var tickets: [ClaimID: ClaimTicket] = [:]
+        /// Claims that have begun and that no presenter holds up: granted when nobody writes their items any more.
+        var awaitingWriters: [ClaimID: AwaitedWriters] = [:]
+        var claimInquiries: [ClaimID: InquiryID] = [:]
+        /// Opens for writing that were let through while claims kept others out, until they are done.
+        var passing: Set<OpenPass> = []
+        var lastPass = OpenPass(0)
+        var presenters = PresenterTable()
+        var sessions: [PresenterID: PresenterSession] = [:]
+        var inquiries: [InquiryID: Inquirer] = [:]
+        var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
+        /// The events up to this one have been told to presenters.
+        var lastEvent: UInt64 = 0
+        var listener: EventHub.ListenerID?
+
+        var isIdle: Bool { claims.isEmpty && presenters.isEmpty }
+    }
+
+    struct AwaitedWriters {
+        /// What was let through until then may not be seen as a writer yet.
+        let lastPass: OpenPass
+        /// Those met at the last look.
+        var writers: [ClaimHolder] = []
+    }
+
+    enum Inquirer {
+        case claim(ClaimID)
+        case open(WaitingOpen)
+    }
+
+    /// What is to be done when the state's lock is given up.
+    struct Actions {
+        var answers: [(ClaimTicket, ClaimOutcome)] = []
+        var opens: [WaitingOpen] = []
+        /// Sessions that have something to be told.
+        var sessions: [PresenterSession] = []
+        var wakesThread = false
+        var looksForWriters = false
+    }
+
+    /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
+    let state = Mutex(State())
+    let gate = OpenGate()
+    let events: EventHub
+    let times: CoordinationTimes
+    let writers: DocumentWriters
+    /// Threads whose open goes on after presenters were asked, and comes back.
+    let asked = SentOnThreads()
+    private let wake = Signal()
+    private let isOver = Atomic<Bool>(false)
+    private let thread = Mutex<NamedThread?>(nil)
+
+    init(events: EventHub, writers: DocumentWriters, times: CoordinationTimes) {
+        self.events = events
+        self.writers = writers
+        self.times = times
+    }
+
+    static var now: UInt64 { SaveService.now }
+
+    // MARK: - The thread
+
+    /// - Parameters:
+    ///   - prepare: readies the thread for opening documents as those who wait to open them.
+    ///   - open: opens what has waited.
+    func start(_ prepare: @escaping @Sendable () -> Void, open: @escaping @Sendable (WaitingOpen) -> Void) {
+        thread.withLock {
+            $0 = NamedThread("quire-claims") { [self] in
+                prepare()
+                while !isOver.load(ordering: .relaxed) {
+                    let pause = work()
+                    let ready = gate.takeReady()
+                    for waiting in ready { open(waiting) }
+                    if ready.isEmpty { wake.wait(seconds: pause) }
+                }
+            }
+        }
+    }
+
+    /// The mount is gone: claims that were not granted are refused, opens that still wait answer EIO as they go.
+    func stop() {
+        isOver.store(true, ordering: .relaxed)
+        wake.signal()
+        thread.withLock { $0.take() }?.join()
+        change { state, actions in
+            for ticket in state.tickets.values { actions.answers.append((ticket, .refused(.ended))) }
+            state.waitingOpens = [:]
+        }
+        _ = gate.takeReady()
+    }
+
+    /// Has the thread look again.
+    func signal() { wake.signal() }
+
+    /// What time brings. Returns how long nothing else is expected, in seconds.
+    private func work() -> Double {
+        tellPresenters()
+        grantWhatNobodyWrites()
+        let now = Self.now
+        let next = change { state, actions -> UInt64? in
+            for inquiry in state.presenters.expire(now: now) { finished(inquiry, &state, &actions) }
+            for id in state.claims.expired(now: now) {
+                if let ticket = state.tickets[id] {
+                    actions.answers.append((ticket, .refused(.timedOut(holders: holders(before: id, state)))))
+                }
+                end(id, &state, &actions)
+            }
+            for open in state.waitingOpens.values where open.deadline <= now {
+                letGo(open, isLate: true, &state, &actions)
+            }
+            // Writers are looked for every few milliseconds.
+            if !state.awaitingWriters.isEmpty { return now + Self.writerPause }
+            return [state.claims.nextDeadline, state.presenters.nextDeadline, state.waitingOpens.values.lazy.map(\.deadline).min()]
+                .compactMap { $0 }.min()
+        }
+        guard let next else { return 3600 }
+        return next > now ? Double(next - now) / 1e9 : 0
+    }
+
+    private static let writerPause: UInt64 = 2_000_000
+
+    // MARK: - Changes
+
+    /// Changes the state, and then does what follows.
+    @discardableResult
+    func change<Result>(_ body: (inout State, inout Actions) -> Result) -> Result {
+        var actions = Actions()
+        let result = state.withLock { state in
+            let result = body(&state, &actions)
+            gate.isGuarded.store(
+                state.claims.excludesWriters || state.presenters.hasUnsavedChanges, ordering: .sequentiallyConsistent)
+            follow(&state)
+            return result
+        }
+        for (ticket, outcome) in actions.answers { ticket.answer(outcome) }
+        for session in actions.sessions { session.wake() }
+        gate.makeReady(actions.opens)
+        if actions.wakesThread || !actions.opens.isEmpty { wake.signal() }
+        if actions.looksForWriters { grantWhatNobodyWrites() }
+        return result
+    }
+
+    /// Listens to events while anybody claims or presents something.
+    private func follow(_ state: inout State) {
+        if state.isIdle {
+            if let listener = state.listener.take() { events.endListening(listener) }
+        } else if state.listener == nil {
+            state.listener = events.listen { [wake] in wake.signal() }
+            state.lastEvent = events.lastKnownSequence
+        }
+    }
+
+    /// An inquiry is over.
+    func finished(_ inquiry: InquiryID, _ state: inout State, _ actions: inout Actions) {
+        guard let inquirer = state.inquiries.removeValue(forKey: inquiry) else { return }
+        guard let outcome = state.presenters.outcome(of: inquiry) else { return }
+        switch inquirer {
+        case .open(let open): letGo(open, isLate: false, &state, &actions)
+        case .claim(let id):
+            if let failure = outcome.failures.first, let ticket = state.tickets[id] {
+                actions.answers.append((ticket, .refused(.presenterFailed(failure.message))))
+                end(id, &state, &actions)
+            } else {
+                awaitWriters(of: id, &state, &actions)
+            }
+        }
+    }
+}
+
+/// How long is waited for others.
+public struct CoordinationTimes: Hashable, Sendable {
+    /// For claims, by opens for writing and by claims that name no time themselves.
+    public var claims = Duration.seconds(10)
+    /// For a presenter's answer.
+    public var presenters = Duration.seconds(2)
+
+    public init() {}
+
+    func deadline(_ time: Duration, from now: UInt64) -> UInt64 { now &+ UInt64(clamping: time.nanoseconds) }
+}
+
+extension Duration {
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : whole &+ attoseconds / 1_000_000_000
+    }
+}

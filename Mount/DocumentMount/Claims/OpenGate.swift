@@ -1,0 +1,72 @@
+import Coordination
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// Where opens pass: at most times by a look at one flag and, for writing, a count.
+final class OpenGate: Sendable {
+    /// Whether claims keep others from writing, or presenters have something to save before others read. Changes with the
+    /// coordinator's state held.
+    let isGuarded = Atomic<Bool>(false)
+    /// Opens for writing that found it unguarded, or are about to look.
+    private let entering = Atomic<Int>(0)
+    /// Leaf. Opens that have waited, to go on on the coordinator's thread.
+    private let ready = Mutex<[WaitingOpen]>([])
+
+    /// Whether an open for writing may go on without a question; it calls `leave` then when it is done.
+    func enter() -> Bool {
+        entering.add(1, ordering: .sequentiallyConsistent)
+        if !isGuarded.load(ordering: .sequentiallyConsistent) { return true }
+        leave()
+        return false
+    }
+
+    func leave() { entering.subtract(1, ordering: .sequentiallyConsistent) }
+
+    /// Whether none is on its way that found the gate unguarded.
+    var isEmpty: Bool { entering.load(ordering: .sequentiallyConsistent) == 0 }
+
+    func makeReady(_ opens: [WaitingOpen]) {
+        if !opens.isEmpty { ready.withLock { $0 += opens } }
+    }
+
+    func takeReady() -> [WaitingOpen] {
+        ready.withLock { ready in
+            defer { ready = [] }
+            return ready
+        }
+    }
+}
+
+/// An open for writing that was let through a guarded gate. Later ones are greater.
+struct OpenPass: Hashable, Comparable, Sendable {
+    let rawValue: UInt64
+    init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// An open(2) that waits: for the end of a claim, or until presenters have saved.
+final class WaitingOpen: @unchecked Sendable {
+    let node: Node
+    let flags: Int32
+    let caller: Caller
+    /// In nanoseconds on the monotonic clock; the same though it waits for several claims in turn.
+    let deadline: UInt64
+    /// Set before anybody else knows of it.
+    var parked: ParkedReply<OpenedFile>!
+    /// The claim it waits for; nil: for presenters. Guarded by the coordinator's state, as is `isLate`.
+    var claim: ClaimID?
+    /// Its time is over.
+    var isLate = false
+    /// Its caller was killed before it began to wait.
+    var wasInterrupted = false
+
+    init(_ node: Node, flags: Int32, _ caller: Caller, deadline: UInt64) {
+        (self.node, self.flags, self.caller, self.deadline) = (node, flags, caller, deadline)
+    }
+
+    var writes: Bool { flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 }
+    /// Whether it reads what is there.
+    var reads: Bool { flags & O_ACCMODE != O_WRONLY && flags & O_TRUNC == 0 }
+}

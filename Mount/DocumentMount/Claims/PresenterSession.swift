@@ -1,0 +1,62 @@
+public import Coordination
+import StorePrimitives
+import Synchronization
+
+/// A client that presents items: what it is asked and told waits here until it takes it.
+public final class PresenterSession: Sendable {
+    public enum Message: Hashable, Sendable {
+        case question(PresenterQuestion)
+        /// What a question was asked for is over: the presenter may go on with its item.
+        case isOver(PresenterQuestion.ID)
+        case event(PresenterID, StoreEvent)
+    }
+
+    private struct Outbox {
+        var messages: [Message] = []
+        var hasOverflowed = false
+        var isEnded = false
+    }
+
+    let owner: Claimant
+    let name: String
+    let credentials: Credentials
+    let moment: SaveMoment
+    /// Rank 4c.
+    private let outbox = Mutex(Outbox())
+    private let onMessage: @Sendable () -> Void
+
+    /// More are not kept for who does not take them: questions stay, events go.
+    private static let mostWaiting = 4_096
+
+    init(
+        owner: Claimant, name: String, credentials: Credentials, moment: SaveMoment, onMessage: @escaping @Sendable () -> Void
+    ) {
+        (self.owner, self.name, self.credentials, self.moment) = (owner, name, credentials, moment)
+        self.onMessage = onMessage
+    }
+
+    func post(_ message: Message) {
+        outbox.withLock { outbox in
+            if outbox.messages.count >= Self.mostWaiting {
+                outbox.hasOverflowed = true
+                outbox.messages.removeAll { if case .event = $0 { true } else { false } }
+            }
+            outbox.messages.append(message)
+        }
+    }
+
+    func lose() { outbox.withLock { $0.hasOverflowed = true } }
+
+    /// With no lock held.
+    func wake() { onMessage() }
+
+    /// The next messages, `limit` at most, and whether events were missed since the last ones.
+    public func take(_ limit: Int) -> (messages: [Message], hasOverflowed: Bool) {
+        outbox.withLock { outbox in
+            let taken = Array(outbox.messages.prefix(limit))
+            outbox.messages.removeFirst(taken.count)
+            defer { outbox.hasOverflowed = false }
+            return (taken, outbox.hasOverflowed)
+        }
+    }
+}

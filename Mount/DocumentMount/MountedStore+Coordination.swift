@@ -1,0 +1,96 @@
+public import Coordination
+import FuseKernel
+import Glibc
+public import StorePrimitives
+import SystemPackage
+
+/// Claims and presenters, for the service's clients.
+extension MountedStore {
+    /// A process that asks, as the kernel names it.
+    public struct Client: Sendable {
+        public let process: Int32
+        public let credentials: Credentials
+
+        public init(process: Int32, credentials: Credentials) { (self.process, self.credentials) = (process, credentials) }
+    }
+
+    private var coordinator: Coordinator { fileSystem.coordinator }
+
+    /// How long claims that name no time are waited for.
+    public var claimTimeout: Duration { configuration.options.coordinationTimes.claims }
+
+    /// Asks for a claim; the ticket tells when it is decided, and `onAnswer` is called then, on any thread. Whoever has it calls
+    /// `release`. Throws .permissionDenied if the client may not read or write an item.
+    public func claim(
+        _ intents: [ClaimIntent], purpose: String?, within outer: ClaimID?, timeout: Duration, for client: Client,
+        onAnswer: @escaping @Sendable () -> Void
+    ) throws(Errno) -> ClaimTicket {
+        for intent in intents where !mayAccess(intent, client.credentials) { throw .permissionDenied }
+        return coordinator.claim(
+            intents, by: claimant(client, purpose: purpose), named: ProcessFacts.name(of: client.process) ?? "",
+            at: fileSystem.saves.processes.moment(), within: outer, timeout: timeout, onAnswer: onAnswer)
+    }
+
+    /// Ends a claim, also one that waits.
+    public func release(_ ticket: ClaimTicket) { coordinator.release(ticket.id) }
+
+    /// A client that presents items, to be ended by `end`. `onMessage` is called, on any thread, when there is something to take.
+    public func attend(for client: Client, onMessage: @escaping @Sendable () -> Void) -> PresenterSession {
+        PresenterSession(
+            owner: claimant(client, purpose: nil), name: ProcessFacts.name(of: client.process) ?? "",
+            credentials: client.credentials, moment: fileSystem.saves.processes.moment(), onMessage: onMessage)
+    }
+
+    /// Throws .permissionDenied if the client may not read the item.
+    public func present(
+        _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, in session: PresenterSession
+    ) throws(Errno) -> PresenterID {
+        guard mayAccess(ClaimIntent(path, .reading([])), session.credentials) else { throw .permissionDenied }
+        return coordinator.present(
+            path, coversContents: coversContents, hasUnsavedChanges: hasUnsavedChanges, in: session)
+    }
+
+    /// These throw .noSuchFileOrDirectory if the session has no such presenter.
+    public func withdraw(_ id: PresenterID, in session: PresenterSession) throws(Errno) {
+        try found(coordinator.withdraw(id, in: session))
+    }
+
+    public func setUnsavedChanges(_ hasChanges: Bool, of id: PresenterID, in session: PresenterSession) throws(Errno) {
+        try found(coordinator.setUnsavedChanges(hasChanges, of: id, in: session))
+    }
+
+    public func answer(
+        _ question: PresenterQuestion.ID, from id: PresenterID, failure: String?, in session: PresenterSession
+    ) throws(Errno) {
+        try found(coordinator.answer(question, from: id, failure: failure, in: session))
+    }
+
+    public func end(_ session: PresenterSession) { coordinator.end(session) }
+
+    /// Whether a session's client may be told of an event: of what it presents always, of what is in it if it may list that
+    /// folder.
+    public func mayBeTold(_ event: StoreEvent, in session: PresenterSession) -> Bool {
+        let reach = fileSystem.tags.reach
+        if reach.isUnlimited(session.credentials) { return true }
+        return reach.filter([event.path.parent], session.credentials, mode: R_OK | X_OK)[0]
+    }
+
+    private func found(_ isFound: Bool) throws(Errno) { if !isFound { throw .noSuchFileOrDirectory } }
+
+    private func claimant(_ client: Client, purpose: String?) -> Claimant {
+        let saves = fileSystem.saves
+        return DocumentWriters(saves: saves, handles: fileSystem.writers).claimant(
+            saves.processes.process(of: client.process), user: client.credentials.uid, purpose: purpose.map { PurposeID($0) })
+    }
+
+    /// Of what is not there the folder decides.
+    private func mayAccess(_ intent: ClaimIntent, _ caller: Credentials) -> Bool {
+        let reach = fileSystem.tags.reach
+        if reach.isUnlimited(caller) { return true }
+        var mode = R_OK
+        if case .writing = intent.access { mode = W_OK }
+        if reach.may(caller, intent.path, mode) { return true }
+        let isThere = reach.may(Credentials(uid: 0, gid: 0, groups: []), intent.path, F_OK)
+        return !isThere && reach.may(caller, intent.path.parent, mode | X_OK)
+    }
+}

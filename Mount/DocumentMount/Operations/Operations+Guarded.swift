@@ -1,0 +1,57 @@
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Opens while claims keep others from writing, or presenters have something to save.
+extension MountedFileSystem {
+    func openGuarded(_ open: WaitingOpen, _ reply: consuming Reply<OpenedFile>) {
+        let (node, flags, caller) = (open.node, open.flags, open.caller)
+        // A working copy is its saver's, who was let in before; what has no name is nobody's item.
+        guard !isWorkingCopy(node), !saves.watches.isRepeater(caller), let path = saves.path(of: node)
+        else { return answer(node, flags: flags, caller, reply) }
+        let asksPresenters = open.reads && !coordinator.asked.take(caller.thread) && journal.mayAskPresenters(caller)
+        let canWait = reply.canWait
+        guard canWait else { return openAtOnce(open, of: path, reply) }
+        let parked = ParkedReply(reply) { [unowned self] _ in coordinator.interrupted(open) }
+        open.parked = parked
+        // Before the coordinator knows of it: from then on another thread may answer, which ends the listening.
+        parked.listen()
+        switch coordinator.admit(open, of: path, canWait: true, asksPresenters: asksPresenters) {
+        case .waits: return
+        case .interrupted: parked.fail(.interrupted)
+        case .refused(let error): parked.fail(error)
+        case .pass(let pass):
+            defer { coordinator.passed(pass) }
+            parked.end { reply in answer(node, flags: flags, caller, reply) }
+        }
+    }
+
+    /// A request that holds a ring's place cannot wait.
+    private func openAtOnce(_ open: WaitingOpen, of path: StorePath, _ reply: consuming Reply<OpenedFile>) {
+        guard case .pass(let pass) = coordinator.admit(open, of: path, canWait: false, asksPresenters: false)
+        else { return reply.fail(.resourceBusy) }
+        defer { coordinator.passed(pass) }
+        answer(open.node, flags: open.flags, open.caller, reply)
+    }
+
+    /// What an open has waited for is over. On the coordinator's thread.
+    func openAgain(_ open: WaitingOpen) {
+        open.parked.end { reply in
+            if open.isLate { return reply.fail(.resourceBusy) }
+            if open.claim != nil {
+                // Another claim may have begun.
+                let again = WaitingOpen(open.node, flags: open.flags, open.caller, deadline: open.deadline)
+                return openGuarded(again, reply)
+            }
+            guard let versions = open.node.versions.load(), versions.isSuperseded(open.node) else {
+                return answer(open.node, flags: open.flags, open.caller, reply)
+            }
+            // What the presenter has saved is another version: the kernel walks the path again and finds it.
+            coordinator.asked.note(open.caller.thread)
+            reply.fail(.staleNFSFileHandle)
+        }
+    }
+
+    private func isWorkingCopy(_ node: Node) -> Bool { node.versions.load()?.working(node) != nil }
+}

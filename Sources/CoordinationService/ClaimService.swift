@@ -1,0 +1,52 @@
+/// What the daemon answers for `org.quire.Coordination`.
+public protocol ClaimService: Sendable {
+    /// Asks for a claim. `wake` is called, on any thread, when it is decided.
+    func claim(
+        _ request: ClaimCall, for peer: Peer, wake: @escaping @Sendable () -> Void
+    ) throws(ServiceFailure) -> any ServedClaim
+}
+
+/// A claim of one peer, from the request on.
+public protocol ServedClaim: AnyObject, Sendable {
+    /// Nil as long as it waits. Throws when it was refused: it has ended then.
+    func outcome() throws(ServiceFailure) -> GrantedClaim?
+    /// Ends it, also while it waits: publishes what was saved within it, or drops that.
+    func end(publishes: Bool) throws(ServiceFailure)
+}
+
+/// What is claimed.
+public struct ClaimCall: Codable, Hashable, Sendable {
+    public struct Intent: Codable, Hashable, Sendable {
+        public enum Access: String, Codable, Hashable, Sendable {
+            case reading
+            case writing
+        }
+
+        public var path: DocumentPath
+        public var access: Access
+        /// `immediately`, `withoutChanges`, `metadataOnly`, `live`; of writers `merging`, `replacing`, `moving`, `deleting`,
+        /// `metadataOnly`.
+        public var options: [String]?
+
+        public init(path: DocumentPath, access: Access, options: [String]? = nil) {
+            (self.path, self.access, self.options) = (path, access, options)
+        }
+    }
+
+    public var intents: [Intent]
+    /// Claims of one purpose and user never wait for each other.
+    public var purpose: String?
+    /// A claim of the same client that it holds until this one is decided.
+    public var within: UInt64?
+    /// In seconds; nil: as long as the mount has opens wait.
+    public var timeout: Double?
+
+    public init(intents: [Intent], purpose: String? = nil, within: UInt64? = nil, timeout: Double? = nil) {
+        (self.intents, self.purpose, self.within, self.timeout) = (intents, purpose, within, timeout)
+    }
+}
+
+public struct GrantedClaim: Codable, Hashable, Sendable {
+    public var claim: UInt64
+    public init(claim: UInt64) { self.claim = claim }
+}

@@ -1,0 +1,85 @@
+import Synchronization
+
+/// `org.quire.Coordination`: what `quire coordinate` and file coordinators ask for.
+enum CoordinationInterface {
+    static let name = "org.quire.Coordination"
+
+    struct ReleaseRequest: Codable, Sendable {
+        let claim: UInt64
+        let discard: Bool?
+    }
+
+    static func interface(_ service: any ClaimService) -> VarlinkInterface {
+        VarlinkInterface(
+            name: name, description: text,
+            methods: [
+                VarlinkMethod("Claim", waiting: { (request: ClaimCall, connection, wake) in
+                    guard !request.intents.isEmpty else { throw VarlinkError.invalidParameter("intents") }
+                    return PendingClaim(try service.claim(request, for: connection.peer, wake: wake), connection)
+                }),
+                VarlinkMethod("Release", onConnection: { (request: ReleaseRequest, connection) in
+                    guard let kept = connection.take(KeptClaim.self, request.claim) else {
+                        throw ServiceFailure.notFound("claim \(request.claim) of this connection")
+                    }
+                    try kept.claim.end(publishes: request.discard != true)
+                    return Empty()
+                }),
+            ])
+    }
+
+    /// A claim that waits, and is its connection's when it is granted.
+    private final class PendingClaim: ReplyStream {
+        private let claim: any ServedClaim
+        private let connection: PeerConnection
+
+        init(_ claim: any ServedClaim, _ connection: PeerConnection) { (self.claim, self.connection) = (claim, connection) }
+
+        func next() throws -> StreamedReply? {
+            guard let granted = try claim.outcome() else { return nil }
+            if !connection.keep(KeptClaim(claim), as: granted.claim) { end() }
+            return StreamedReply(parameters: granted, isLast: true)
+        }
+
+        func end() { try? claim.end(publishes: false) }
+    }
+
+    /// What was not released when the connection ends is dropped.
+    private final class KeptClaim: ConnectionResource {
+        let claim: any ServedClaim
+        init(_ claim: any ServedClaim) { self.claim = claim }
+        func end() { try? claim.end(publishes: false) }
+    }
+
+    static let text = """
+        # Claims on documents and folders of one mounted store: who may read and write
+        # them, and who waits for whom. Paths are as in org.quire.Mount.
+        #
+        # A claim lives as long as its connection, or until it is released. Programs
+        # that know nothing of claims take part: who opens for writing what somebody
+        # else claims for writing waits, and then gets EBUSY.
+        interface org.quire.Coordination
+
+        # access: reading or writing. options, of readers: immediately (what was
+        # published last, without a wait), withoutChanges (presenters are not asked to
+        # save), metadataOnly, live; of writers: merging, replacing, moving, deleting,
+        # metadataOnly. Nothing needs to be at path.
+        type Intent (path: string, access: string, options: ?[]string)
+
+        # Answered when all items are the caller's, who came first being served first.
+        # Claims of one purpose and user never wait for each other. within: a claim of
+        # the same process that it holds until this one is decided. timeout: in seconds,
+        # else as long as the mount has opens wait (coordination-timeout).
+        method Claim(intents: []Intent, purpose: ?string, within: ?int, timeout: ?float)
+          -> (claim: int)
+
+        # Ends a claim of this connection. discard: drops what was saved within it.
+        method Release(claim: int, discard: ?bool) -> ()
+
+        # The claim was not granted in time; message says who is in the way.
+        error TimedOut (message: string)
+
+        # Who is in the way waits for the caller.
+        error Deadlock (message: string)
+
+        """
+}

@@ -1,0 +1,120 @@
+import ArgumentParser
+import CoordinationService
+import Glibc
+import SystemPackage
+
+struct CoordinateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coordinate",
+        abstract: "Run a command that has documents to itself.",
+        discussion: """
+            Claims documents, or folders with all that is in them, and runs COMMAND while it holds them. Who has them open \
+            for writing is waited for, programs that show them save first, and other programs that open what is claimed \
+            with --write for writing wait until COMMAND has ended, some seconds at most. Nobody waits for a reader.
+
+            Options, for the items of their kind: immediately, withoutChanges (reading); merging, replacing, moving, \
+            deleting (writing); metadataOnly.
+
+            Examples:
+              quire coordinate --write report.odt -- soffice --headless --convert-to odt report.docx
+              quire coordinate --read Accounts --timeout 60 -- tar -czf accounts.tar.gz Accounts
+
+            Exit codes: COMMAND's, or 128 and the number of the signal that ended it; 75 not claimed in time, the message \
+            says who is in the way; 1 failed; 64 the command line is wrong; 126 COMMAND cannot be run; 127 there is no such \
+            command.
+            """)
+
+    @Option(name: .customLong("read"), help: "A document or folder to be read; may be given again.")
+    var reads: [PathArgument] = []
+    @Option(name: .customLong("write"), help: "A document or folder to be written; may be given again.")
+    var writes: [PathArgument] = []
+    @Option(name: .customLong("option"), help: "How it is to be read or written; may be given again.")
+    var options: [String] = []
+    @Option(help: "How many seconds to wait (10, or what the mount's coordination-timeout says).") var timeout: Double?
+    @Argument(parsing: .postTerminator, help: "The command, after --.") var command: [String] = []
+
+    private static let readingOptions: Set<String> = ["immediately", "withoutChanges", "metadataOnly"]
+    private static let writingOptions: Set<String> = ["merging", "replacing", "moving", "deleting", "metadataOnly"]
+
+    func validate() throws {
+        if command.isEmpty { throw ValidationError("name the command to run, after '--'.") }
+        if reads.isEmpty, writes.isEmpty { throw ValidationError("name what to claim with --read or --write.") }
+        let known = Self.readingOptions.union(Self.writingOptions)
+        if let wrong = options.first(where: { !known.contains($0) }) {
+            throw ValidationError("there is no option '\(wrong)'; options are \(known.sorted().joined(separator: ", ")).")
+        }
+        if let timeout, !(timeout >= 0 && timeout <= 86_400) {
+            throw ValidationError("--timeout takes seconds, from 0 to 86400.")
+        }
+    }
+
+    func run() throws {
+        let (mount, intents) = try self.intents()
+        let (connection, claim) = try claimed(intents, in: mount)
+        let status = try execute()
+        do {
+            try connection.release(claim, discards: status != 0)
+        } catch {
+            throw CommandFailure(error, mountPoint: mount.mountPoint)
+        }
+        if status != 0 { Glibc.exit(status) }
+    }
+
+    private func claimed(
+        _ intents: [ClaimCall.Intent], in mount: MountTable.Entry
+    ) throws(CommandFailure) -> (ServiceConnection, GrantedClaim) {
+        do throws(ServiceCallError) {
+            let connection = try MountLocator.connect(to: mount)
+            // The mount's own limit is not known here: a day is longer.
+            let request = ClaimCall(intents: intents, timeout: timeout)
+            return (connection, try connection.claim(request, patience: .seconds((timeout ?? 86_400) + 10)))
+        } catch {
+            let failure = CommandFailure(error, mountPoint: mount.mountPoint)
+            guard case .refused(let reason) = error, reason.isClaimTimeout else { throw failure }
+            throw CommandFailure(failure.message, exitCode: EX_TEMPFAIL)
+        }
+    }
+
+    /// What is claimed, all of it in one mount.
+    private func intents() throws(CommandFailure) -> (MountTable.Entry, [ClaimCall.Intent]) {
+        var mount: MountTable.Entry?
+        var intents: [ClaimCall.Intent] = []
+        for (paths, access, known) in [
+            (reads, ClaimCall.Intent.Access.reading, Self.readingOptions), (writes, .writing, Self.writingOptions),
+        ] {
+            for path in paths {
+                let (entry, place) = try MountLocator.mount(meant: nil, orHoldingFuture: path)
+                if let mount, mount.mountPoint != entry.mountPoint {
+                    throw CommandFailure(
+                        "\(path.description): is in another mount than \(shown(mount.mountPoint)); claim what is in one mount at a time")
+                }
+                mount = entry
+                let wanted = options.filter(known.contains)
+                intents.append(
+                    .init(path: DocumentPath(place ?? entry.mountPoint), access: access, options: wanted.isEmpty ? nil : wanted))
+            }
+        }
+        guard let mount else { preconditionFailure("validated: there is something to claim") }
+        return (mount, intents)
+    }
+
+    /// Runs the command to its end, and passes on what asks this process to end.
+    private func execute() throws(CommandFailure) -> Int32 {
+        // ^C goes to the command too: it decides what becomes of the claim.
+        for number in [SIGINT, SIGQUIT] { signal(number, SIG_IGN) }
+        do throws(Errno) {
+            let child = try ChildProcess.spawn(
+                command[0], command.dropFirst().map { Array($0.utf8) }, environment: ChildProcess.inherited, newSession: false,
+                hasOwnInput: true)
+            commandPID = child
+            for number in [SIGTERM, SIGHUP] { signal(number) { kill(commandPID, $0) } }
+            return try ChildProcess.wait(for: child)
+        } catch {
+            let code: Int32 = error == .noSuchFileOrDirectory ? 127 : 126
+            throw CommandFailure("\(command[0]): cannot be run: \(error)", exitCode: code)
+        }
+    }
+}
+
+/// For the signal handlers, which take no context. Set once, before they are.
+nonisolated(unsafe) private var commandPID: pid_t = 0

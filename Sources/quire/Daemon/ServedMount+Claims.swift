@@ -1,0 +1,108 @@
+import Coordination
+import CoordinationService
+import DocumentMount
+import StorePrimitives
+import SystemPackage
+
+/// Claims, for the service's clients.
+extension ServedMount {
+    func claim(
+        _ request: ClaimCall, for peer: Peer, wake: @escaping @Sendable () -> Void
+    ) throws(ServiceFailure) -> any ServedClaim {
+        guard request.intents.count <= Self.mostItems else {
+            throw .failed("\(request.intents.count) items in one claim: \(Self.mostItems) at most")
+        }
+        var intents: [ClaimIntent] = []
+        for intent in request.intents { intents.append(ClaimIntent(try item(intent.path), try intent.wantedAccess())) }
+        if let time = request.timeout, !(time >= 0 && time <= Self.longestTimeout) { throw .invalidParameter("timeout") }
+        let timeout = request.timeout.map { Duration.milliseconds(Int64($0 * 1000)) } ?? store.claimTimeout
+        do throws(Errno) {
+            let ticket = try store.claim(
+                intents, purpose: request.purpose, within: request.within.map { ClaimID($0) }, timeout: timeout,
+                for: MountedStore.Client(peer), onAnswer: wake)
+            return ClaimInMount(ticket, self)
+        } catch {
+            throw .permissionDenied("this claim names what you may not read or write")
+        }
+    }
+
+    /// The place in the store that a path names.
+    func item(_ path: DocumentPath) throws(ServiceFailure) -> StorePath {
+        guard let inside = path.inside(configuration) ?? (path.names(configuration) ? .root : nil) else {
+            throw .notFound("\(path.wire) in this mount")
+        }
+        return inside
+    }
+
+    private static let mostItems = 1_000
+    /// A day.
+    private static let longestTimeout = 86_400.0
+}
+
+extension MountedStore.Client {
+    init(_ peer: Peer) { self.init(process: peer.pid, credentials: Credentials(peer)) }
+}
+
+extension ClaimCall.Intent {
+    private static let readingOptions: [String: ReadingOptions] = [
+        "immediately": .immediately, "withoutChanges": .withoutChanges, "metadataOnly": .metadataOnly, "live": .live,
+    ]
+    private static let writingOptions: [String: WritingOptions] = [
+        "merging": .merging, "replacing": .replacing, "moving": .moving, "deleting": .deleting, "metadataOnly": .metadataOnly,
+    ]
+
+    fileprivate func wantedAccess() throws(ServiceFailure) -> ClaimIntent.Access {
+        switch access {
+        case .reading: .reading(try Self.options(options, Self.readingOptions))
+        case .writing: .writing(try Self.options(options, Self.writingOptions))
+        }
+    }
+
+    private static func options<Options: OptionSet>(
+        _ words: [String]?, _ known: [String: Options]
+    ) throws(ServiceFailure) -> Options where Options.Element == Options {
+        var result: Options = []
+        for word in words ?? [] {
+            guard let option = known[word] else { throw .invalidParameter("options") }
+            result.insert(option)
+        }
+        return result
+    }
+}
+
+/// A claim of one peer.
+private final class ClaimInMount: ServedClaim {
+    private let ticket: ClaimTicket
+    private let mount: ServedMount
+
+    init(_ ticket: ClaimTicket, _ mount: ServedMount) { (self.ticket, self.mount) = (ticket, mount) }
+
+    func outcome() throws(ServiceFailure) -> GrantedClaim? {
+        switch ticket.outcome {
+        case nil: return nil
+        case .granted: return GrantedClaim(claim: ticket.id.rawValue)
+        case .refused(let refusal): throw failure(refusal)
+        }
+    }
+
+    func end(publishes: Bool) { mount.store.release(ticket) }
+
+    private func failure(_ refusal: ClaimRefusal) -> ServiceFailure {
+        switch refusal {
+        case .timedOut(let holders) where holders.isEmpty: .timedOut("not granted in time: a presenter did not answer")
+        case .timedOut(let holders): .timedOut("not granted in time: \(text(holders))")
+        case .deadlock(let holders): .deadlock("waiting would never end: \(text(holders)), which waits for this process")
+        case .presenterFailed(let message): .failed("who shows the document could not let it go: \(message)")
+        case .ended: .failed("the mount ends")
+        }
+    }
+
+    /// `/docs/report.odt is held by vim (pid 4711)`
+    private func text(_ holders: [ClaimHolder]) -> String {
+        holders.prefix(3).map { holder in
+            let path = DocumentPath(mount.shown(holder.path))
+            let process = holder.name.isEmpty ? "process \(holder.process)" : "\(holder.name) (pid \(holder.process))"
+            return "\(path) is held by \(process)" + (holder.purpose.map { " for \($0)" } ?? "")
+        }.joined(separator: ", ")
+    }
+}

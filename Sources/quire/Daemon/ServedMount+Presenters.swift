@@ -1,0 +1,72 @@
+import Coordination
+import CoordinationService
+import DocumentMount
+import StorePrimitives
+import SystemPackage
+
+/// Presenters, for the service's clients.
+extension ServedMount {
+    func attend(for peer: Peer, wake: @escaping @Sendable () -> Void) throws(ServiceFailure) -> any ServedPresenters {
+        PresentersInMount(store.attend(for: MountedStore.Client(peer), onMessage: wake), self)
+    }
+}
+
+/// The presenters of one peer.
+private final class PresentersInMount: ServedPresenters {
+    private let session: PresenterSession
+    private let mount: ServedMount
+
+    init(_ session: PresenterSession, _ mount: ServedMount) { (self.session, self.mount) = (session, mount) }
+
+    func present(_ item: PresentedItem) throws(ServiceFailure) -> UInt64 {
+        let path = try mount.item(item.path)
+        do throws(Errno) {
+            return try mount.store.present(
+                path, coversContents: item.contents ?? false, hasUnsavedChanges: item.unsaved ?? false, in: session).rawValue
+        } catch {
+            throw .permissionDenied("\(item.path): you may not read it")
+        }
+    }
+
+    func withdraw(_ presenter: UInt64) throws(ServiceFailure) {
+        try asked(of: presenter) { (id) throws(Errno) in try mount.store.withdraw(id, in: session) }
+    }
+
+    func setUnsavedChanges(_ hasChanges: Bool, of presenter: UInt64) throws(ServiceFailure) {
+        try asked(of: presenter) { (id) throws(Errno) in try mount.store.setUnsavedChanges(hasChanges, of: id, in: session) }
+    }
+
+    func answer(_ question: UInt64, from presenter: UInt64, failure: String?) throws(ServiceFailure) {
+        try asked(of: presenter) { (id) throws(Errno) in
+            try mount.store.answer(PresenterQuestion.ID(question), from: id, failure: failure, in: session)
+        }
+    }
+
+    private func asked(of presenter: UInt64, _ body: (PresenterID) throws(Errno) -> Void) throws(ServiceFailure) {
+        do throws(Errno) { try body(PresenterID(presenter)) } catch { throw .notFound("presenter \(presenter)") }
+    }
+
+    func next(limit: Int) -> PresenterMessages {
+        let found = session.take(limit)
+        return PresenterMessages(messages: found.messages.compactMap(shown), overflow: found.hasOverflowed)
+    }
+
+    func end() { mount.store.end(session) }
+
+    private func shown(_ message: PresenterSession.Message) -> PresenterMessage? {
+        switch message {
+        case .isOver(let question): return PresenterMessage(over: question.rawValue)
+        case .event(let presenter, let event):
+            guard mount.store.mayBeTold(event, in: session) else { return nil }
+            return PresenterMessage(presenter: presenter.rawValue, event: mount.shown(event))
+        case .question(let question):
+            let matter = question.matter
+            return PresenterMessage(
+                presenter: question.presenter.rawValue,
+                question: .init(
+                    id: question.id.rawValue, path: mount.place(matter.item),
+                    access: matter.access == .reading ? .reading : .writing, saves: matter.savesChanges,
+                    deletes: matter.isDeletion))
+        }
+    }
+}

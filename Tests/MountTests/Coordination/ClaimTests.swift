@@ -1,0 +1,177 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// `quire coordinate`: claims, and opens of programs that know nothing of them.
+    @Suite(.sharedMounts)
+    struct ClaimTests {
+        /// Starts a claim in the background that runs until the file $T/go is there, and waits until it is held.
+        private static func held(_ words: String, _ command: String = "true") -> String {
+            """
+            rm -f "$T/go" "$T/held"
+            quire coordinate \(words) -- sh -c 'touch "$T/held"; while [ ! -e "$T/go" ]; do sleep 0.02; done; \(command)' &
+            holder=$!
+            while [ ! -e "$T/held" ]; do sleep 0.02; done
+
+            """
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aClaimKeepsOthersOut(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc; echo old >other") { (mount: Mount) throws in
+                try mount.shell(Self.held("--write doc") + """
+                    status=0; quire coordinate --write doc --write other --timeout 0.2 -- true 2>"$T/errors" || status=$?
+                    [ $status = 75 ] && grep 'doc is held by quire (pid ' "$T/errors"
+                    quire coordinate --write other --timeout 0 -- true
+                    quire coordinate --read doc --option immediately --timeout 0 -- cat doc
+                    touch "$T/go"; wait $holder
+                    quire coordinate --write doc --write other --timeout 0 -- true
+                    """)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whoOpensForWritingWaitsForTheEndOfTheClaim(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell(Self.held("--write doc", "echo claimed >>doc") + """
+                    (echo more >>doc; touch "$T/written") & writer=$!
+                    (echo created >|doc.new; mv doc.new moved)
+                    sleep 0.5; [ ! -e "$T/written" ]
+                    # Nobody waits who reads, or changes names and attributes.
+                    [ "$(timeout 5 cat doc)" = old ]; timeout 5 chmod 640 doc; timeout 5 ln doc link; timeout 5 rm link
+                    touch "$T/go"; wait $holder $writer
+                    [ "$(cat doc)" = "$(printf 'old\\nclaimed\\nmore')" ]
+                    """)
+            }
+        }
+
+        @Test func anOpenWaitsNoLongerThanTheMountSays() throws {
+            try withMount(.root, Account.root.options + ["coordination-timeout=0.5"], prepare: "echo old >doc") { mount in
+                try mount.shell(Self.held("--write doc") + """
+                    for open in 'echo new >doc' 'echo new >>doc' 'exec 3<>doc'; do
+                        started=$(date +%s%N)
+                        LC_ALL=C bash -c "$open" 2>"$T/errors" && exit 1
+                        grep 'Device or resource busy' "$T/errors"
+                        took=$(( ($(date +%s%N) - started) / 1000000 )); [ $took -ge 450 ] && [ $took -lt 3000 ]
+                    done
+                    touch "$T/go"; wait $holder; echo new >doc
+                    """)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whoIsKilledWaitsNoLonger(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell(Self.held("--write doc") + """
+                    for signal in KILL TERM INT; do
+                        python3 -c 'import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); open("doc", "w")' & opener=$!
+                        sleep 0.3; kill -$signal $opener
+                        timeout 3 tail --pid=$opener -f /dev/null
+                    done
+                    # A signal that is handled ends no open.
+                    python3 -c '
+                    import os, signal
+                    signal.signal(signal.SIGALRM, lambda *_: None)
+                    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+                    os.close(os.open("doc", os.O_WRONLY)); signal.setitimer(signal.ITIMER_REAL, 0)' & opener=$!
+                    sleep 0.5; touch "$T/go"; wait $holder $opener
+                    """)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aClaimWaitsForWhoWroteBefore(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc; echo old >saved") { (mount: Mount) throws in
+                try mount.shell("""
+                    for mode in r+ w; do
+                        python3 -c '
+                    import os, sys, time
+                    f = open("doc", sys.argv[1]); open(os.environ["T"] + "/open", "w"); time.sleep(1); f.write("new\\n")' $mode & writer=$!
+                        while [ ! -e "$T/open" ]; do sleep 0.02; done
+                        status=0; quire coordinate --write doc --timeout 0.2 -- true 2>"$T/errors" || status=$?
+                        [ $status = 75 ] && grep "doc is held by python3 (pid $writer)" "$T/errors"
+                        [ "$(quire coordinate --read doc -- cat doc)" = new ]
+                        wait $writer; rm "$T/open"
+                    done
+                    """)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aClaimEndsWithItsHolder(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell(Self.held("--write doc") + """
+                    kill -9 $holder; wait $holder || true
+                    timeout 5 quire coordinate --write doc --timeout 3 -- sh -c 'echo new >doc'
+                    touch "$T/go"; [ "$(cat doc)" = new ]
+                    """)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aFolderIsClaimedWithWhatIsInIt(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "mkdir -p pack/in; echo old >pack/in/doc; echo old >beside") { (mount: Mount) throws in
+                try mount.shell(Self.held("--write pack --option moving", "mv pack moved") + """
+                    status=0; quire coordinate --write pack/in/doc --timeout 0.2 -- true 2>/dev/null || status=$?
+                    [ $status = 75 ]
+                    (echo more >>pack/in/doc) & writer=$!
+                    echo more >>beside; sleep 0.3; touch "$T/go"; wait $holder $writer
+                    [ "$(cat moved/in/doc)" = "$(printf 'old\\nmore')" ]
+                    """)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func sixtyFourProcessesTakeTurns(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo 0 >count") { (mount: Mount) throws in
+                try mount.shell("""
+                    for n in $(seq 64); do
+                        quire coordinate --write count --timeout 60 -- sh -c 'n=$(cat count); echo $((n + 1)) >count' &
+                    done
+                    wait
+                    [ "$(cat count)" = 64 ]
+                    """)
+            }
+        }
+
+        @Test func theStatusOfTheCommandIsPassedOn() throws {
+            try withSharedMount(.root, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell("""
+                    status=0; quire coordinate --read doc -- sh -c 'exit 7' || status=$?; [ $status = 7 ]
+                    status=0; quire coordinate --read doc -- sh -c 'kill -TERM $$' || status=$?; [ $status = 143 ]
+                    status=0; quire coordinate --read doc -- no-such-command 2>/dev/null || status=$?; [ $status = 127 ]
+                    status=0; quire coordinate --read doc -- /etc/passwd 2>/dev/null || status=$?; [ $status = 126 ]
+                    [ "$(echo from here | quire coordinate --write doc -- cat)" = "from here" ]
+                    for wrong in "--read doc" "-- true" "--read doc --option silently -- true" "--write doc --timeout -1 -- true"; do
+                        status=0; quire coordinate $wrong 2>/dev/null || status=$?; [ $status = 64 ]
+                    done
+                    status=0; quire coordinate --read /etc/passwd -- true 2>"$T/errors" || status=$?
+                    [ $status = 1 ] && grep 'is in no Quire mount' "$T/errors"
+                    """)
+            }
+        }
+
+        @Test func theDaemonsEndIsToldToWhoHoldsAClaim() throws {
+            try withMount(prepare: "echo old >doc") { mount in
+                try mount.shell(Self.held("--write doc") + """
+                    quire unmount "$M" 2>/dev/null || (cd /; fusermount3 -uz "$M" || umount -l "$M")
+                    touch "$T/go"; status=0; wait $holder 2>"$T/errors" || status=$?
+                    [ $status = 1 ]
+                    """, in: "/")
+            }
+        }
+
+        @Test func aUserClaimsOnlyWhatIsTheirs() throws {
+            try withMount(prepare: "mkdir own; chmod 777 own; echo secret >private; chmod 600 private; echo public >doc") { mount in
+                let user = try #require(Account.user.uid)
+                try mount.shell("""
+                    cd "$M"; quire coordinate --read doc -- true; quire coordinate --write own/new -- sh -c 'echo new >own/new'
+                    for claim in '--read private' '--write private' '--write doc' '--write new'; do
+                        status=0; quire coordinate $claim -- true 2>"$T/errors.$UID" || status=$?
+                        [ $status = 1 ] && grep 'may not read or write' "$T/errors.$UID"
+                    done
+                    """, as: user)
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Programs that show documents: asked before others read or write, and told of what others do.
+    @Suite(.sharedMounts)
+    struct PresenterTests {
+        private func present(
+            _ kind: SaveMount, prepare: String, _ program: String, sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            try withSharedMount(kind, prepare: prepare) { (mount: Mount) throws in
+                try mount.python(PresenterScript.text + program, sourceLocation: sourceLocation)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whoReadsSeesWhatWasTypedAMomentAgo(kind: SaveMount) throws {
+            try present(kind, prepare: "echo saved >doc; echo other >other", """
+                def save(question):
+                    assert question["saves"] and question["access"] == "reading" and question["path"] == M + "/doc", question
+                    open("doc", "w").write("typed\\n")
+                    presenter.unsaved(False)
+                presenter = Presenter("doc", answers=lambda question: save(question))
+                assert run("cat doc").stdout == "saved\\n"
+                for text in range(3):
+                    presenter.unsaved(True)
+                    # Its own, and those of another document, are not asked.
+                    assert run("cat other").stdout == "other\\n" and len(presenter.questions) == text
+                    assert run("cat doc").stdout == "typed\\n"
+                    assert len(presenter.questions) == text + 1
+                open("doc").read()
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whoDoesNotAnswerIsWaitedForOnce(kind: SaveMount) throws {
+            try present(kind, prepare: "echo saved >doc", """
+                presenter = Presenter("doc", unsaved=True)
+                result, time_taken = timed("cat doc")
+                assert result.stdout == "saved\\n" and 1.5 < time_taken < 5, time_taken
+                for _ in range(3):
+                    result, time_taken = timed("cat doc")
+                    assert result.stdout == "saved\\n" and time_taken < 1, time_taken
+                # Late, and asked again from then on.
+                presenter.call("Answer", presenter=presenter.id, question=presenter.questions[0]["id"])
+                result, time_taken = timed("cat doc")
+                assert 1.5 < time_taken, time_taken
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func nobodyWaitsForAPresenterThatCrashes(kind: SaveMount) throws {
+            try present(kind, prepare: "echo saved >doc", """
+                if len(sys.argv) == 1:
+                    presenter = Presenter("doc", unsaved=True)
+                    child = os.fork()
+                    if child == 0:
+                        presenter.attending.socket.close(); presenter.attending.file.close()
+                        os._exit(0)
+                    os.waitpid(child, 0)
+                    threading.Timer(0.3, lambda: presenter.attending.socket.shutdown(socket.SHUT_RDWR)).start()
+                    result, time_taken = timed("cat doc")
+                    assert result.stdout == "saved\\n" and 0.2 < time_taken < 1.5, time_taken
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func bulkReadersAndWorkersDoNotAsk(kind: SaveMount) throws {
+            try present(kind, prepare: "mkdir many; for n in $(seq 40); do echo $n >many/$n; done; echo saved >many/zdoc", """
+                presenter = Presenter("many/zdoc", unsaved=True)
+                assert timed("nice -n 19 cat many/zdoc")[1] < 1 and timed("cat many/[0-9]* many/zdoc")[1] < 1
+                assert not presenter.questions
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aClaimHasItRelinquishTheItem(kind: SaveMount) throws {
+            try present(kind, prepare: "echo saved >doc", """
+                presenter = Presenter("doc", answers=lambda question: None)
+                assert run("quire coordinate --write doc -- sh -c 'echo new >doc'").returncode == 0
+                question = presenter.questions[0]
+                assert question["access"] == "writing" and not question["saves"] and not question["deletes"], question
+                eventually(lambda: presenter.over == [question["id"]])
+                run("quire coordinate --write doc --option merging -- true"); assert presenter.questions[1]["saves"]
+                run("quire coordinate --write doc --option deleting -- rm doc"); assert presenter.questions[2]["deletes"]
+                run("quire coordinate --read doc -- true"); assert presenter.questions[3]["saves"]
+                run("quire coordinate --read doc --option withoutChanges -- true"); assert not presenter.questions[4]["saves"]
+                run("quire coordinate --read doc --option immediately -- true"); assert len(presenter.questions) == 5
+                # It may save while the claim keeps others out.
+                def save(question):
+                    with open("doc", "w") as file: file.write("typed")
+                presenter.answers = save
+                assert run("quire coordinate --write doc --option merging -- cat doc").stdout == "typed"
+                presenter.answers = lambda question: "the disk is full"
+                result = run("quire coordinate --write doc -- true")
+                assert result.returncode == 1 and "could not let it go: the disk is full" in result.stderr, result
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func itIsToldOfWhatOthersDo(kind: SaveMount) throws {
+            try present(kind, prepare: "echo old >doc; mkdir folder; echo old >folder/in", """
+                presenter = Presenter("doc"); package = Presenter("folder", contents=True)
+                def does(command, *events):
+                    presenter.events.clear(); package.events.clear()
+                    run(command)
+                    eventually(lambda: set(events) <= set(presenter.events + package.events))
+                does("echo new >doc", ("changed", None, "doc"))
+                does("mv doc moved", ("moved", "doc", "moved"))
+                does("echo new >new; mv new moved", ("changed", None, "moved"))
+                does("mv moved moved~; echo anew >moved", ("changed", None, "moved"))
+                does("setfattr -n user.xdg.tags -v work moved", ("attributesChanged", None, "moved"))
+                does("mv moved folder/doc", ("moved", "moved", "folder/doc"))
+                assert ("moved", "moved", "folder/doc") in presenter.events + package.events
+                does("mv folder pack", ("moved", "folder", "pack"))
+                does("echo new >pack/doc", ("changed", None, "pack/doc"))
+                assert ("changed", None, "pack/doc") in presenter.events
+                does("rm -r pack", ("deleted", None, "pack/in"), ("deleted", None, "pack"))
+                # Its own doings it knows.
+                os.mkdir("pack"); open("pack/own", "w").write("own"); time.sleep(0.3)
+                assert not [event for event in package.events if "own" in event[2] and event[0] == "changed"], package.events
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func itPresentsManyItems(kind: SaveMount) throws {
+            try present(kind, prepare: "echo old >doc", """
+                presenter = Presenter("doc")
+                for number in range(10_000): presenter.present("item%d" % number)
+                run("echo new >item9999; echo new >doc")
+                eventually(lambda: ("changed", None, "doc") in presenter.events and ("appeared", None, "item9999") in presenter.events)
+                other = Service()
+                try:
+                    other.call("Presenters.Withdraw", session=presenter.session, presenter=999999999); assert False
+                except RuntimeError as error: assert "NotFound" in str(error)
+                """)
+        }
+
+        @Test func theSessionsOfOthersAreOutOfReach() throws {
+            try withMount(prepare: "echo public >doc; mkdir private; echo secret >private/doc; chmod 700 private") { mount in
+                let user = try #require(Account.user.uid)
+                try mount.shell("cd /; mkdir \"$T/out\"; chmod 777 \"$T/out\"")
+                try mount.python(PresenterScript.text + """
+                    try:
+                        Presenter("private/doc"); assert False
+                    except RuntimeError as error: assert "PermissionDenied" in str(error)
+                    everything = Presenter("", contents=True)
+                    open(os.environ["T"] + "/out/session", "w").write(everything.session)
+                    os.remove(os.environ["T"] + "/out/session")
+                    open(os.environ["T"] + "/out/ready", "w")
+                    doc = Presenter("doc")
+                    """, as: user)
+                try mount.python(PresenterScript.text + """
+                    import pwd
+                    presenter = Presenter("doc")
+                    child = os.fork()
+                    if child == 0:
+                        os.setgid(\(user)); os.setuid(\(user))
+                        try: Service().call("Presenters.SetUnsaved", session=presenter.session, presenter=presenter.id, unsaved=True)
+                        except RuntimeError as error: os._exit(0 if "NotFound" in str(error) else 1)
+                        os._exit(2)
+                    assert os.waitpid(child, 0)[1] == 0
+                    """)
+                // What is in a folder that they may not list is not told.
+                try mount.python(PresenterScript.text + """
+                    child = os.fork()
+                    if child == 0:
+                        os.setgid(\(user)); os.setuid(\(user))
+                        everything = Presenter("", contents=True)
+                        open(os.environ["T"] + "/out/listening", "w")
+                        eventually(lambda: any(path == "last" for _, _, path in everything.events))
+                        os._exit(1 if any("private" in (path or "") for _, old, new in everything.events for path in (old, new)) else 0)
+                    eventually(lambda: os.path.exists(os.environ["T"] + "/out/listening"))
+                    run("echo new >private/doc; echo new >private/new; mv doc last")
+                    assert os.waitpid(child, 0)[1] == 0
+                    """)
+            }
+        }
+    }
+}
