@@ -188,7 +188,9 @@ struct ServiceServerTests {
     }
 
     @Test func connectionsOfOneUserAreLimited() throws {
-        try withServer { socket, _ in
+        var limits = ServiceLimits()
+        limits.connectionsForEachUser = 32
+        try withServer(limits: limits) { socket, _ in
             let peers = (0..<32).map { _ in RawPeer(socket) }
             for peer in peers {
                 peer.send(statusCall)
@@ -215,7 +217,7 @@ struct ServiceServerTests {
             let peer = RawPeer(socket)
             peer.send(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#)
             let info = try #require(peer.receive())
-            #expect(info.contains(#""interfaces":["org.varlink.service","org.quire.Mount","org.quire.Recover","org.quire.Events"]"#))
+            #expect(info.contains(#""interfaces":["org.varlink.service","org.quire.Mount","org.quire.Recover","org.quire.Events","org.quire.Coordination","org.quire.Presenters"]"#))
             #expect(info.contains(#""version":"1.2""#))
             peer.send(
                 #"{"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":"org.quire.Mount"}}"#)

@@ -16,7 +16,24 @@ final class StubMount: MountService {
         openWriters: [
             .init(
                 path: DocumentPath("/store/a".utf8), pid: 7, process: "vim", reason: "newFile", explanation: "It was made.")
-        ], counters: ["nodes": 5])
+        ],
+        coordination: CoordinationStatus(
+            claims: [
+                .init(
+                    id: 3, state: "begun", paths: [DocumentPath("/store/c".utf8)], writing: true, pid: 9, process: "quire", uid: 0,
+                    purpose: "sync", age: 0.25, behind: [1])
+            ],
+            waitingOpens: 1,
+            presenters: [
+                .init(
+                    path: DocumentPath("/store".utf8), contents: true, pid: 10, process: "viewer", uid: 1000, unsaved: false,
+                    silent: true)
+            ],
+            presenterCount: 1,
+            locks: [
+                .init(path: DocumentPath("/store/d".utf8), kind: "flock", exclusive: true, start: 0, end: nil, pid: 11, waits: false)
+            ]),
+        counters: ["nodes": 5])
 
     private func note(_ call: String, _ peer: Peer) {
         asked.withLock { $0.append(call) }

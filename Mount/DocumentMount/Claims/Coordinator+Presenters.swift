@@ -7,13 +7,23 @@ extension Coordinator {
     func present(
         _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, in session: PresenterSession
     ) -> PresenterID {
-        change { state, _ in
+        // What has happened until now is no news.
+        let isFirst = state.withLock { $0.listener == nil }
+        if isFirst { _ = events.lastSequence }
+        let id = change { state, _ in
+            if state.listener == nil {
+                state.listener = events.listen { [unowned self] in signal() }
+                state.lastEvent = events.lastKnownSequence
+            }
             let id = state.presenters.register(
                 Presenter(of: path, coversContents: coversContents, owner: session.owner, moment: session.moment))
             state.presenters.setUnsavedChanges(hasUnsavedChanges, of: id)
             state.sessions[id] = session
             return id
         }
+        // The hub wakes its listeners when something is the first to wait for them.
+        if isFirst { _ = events.lastSequence }
+        return id
     }
 
     /// False if the session has no such presenter.
@@ -56,6 +66,7 @@ extension Coordinator {
     private func remove(_ id: PresenterID, _ state: inout State, _ actions: inout Actions) {
         state.sessions[id] = nil
         for inquiry in state.presenters.remove(id) { finished(inquiry, &state, &actions) }
+        if state.presenters.isEmpty, let listener = state.listener.take() { events.endListening(listener) }
     }
 
     // MARK: - Asking and telling
@@ -75,7 +86,7 @@ extension Coordinator {
     /// Tells presenters what has happened, and follows what was moved. On the coordinator's thread.
     func tellPresenters() {
         while true {
-            let last = state.withLock { $0.isIdle ? nil : $0.lastEvent }
+            let last = state.withLock { $0.listener == nil ? nil : $0.lastEvent }
             guard let last else { return }
             let page = events.events(after: last, limit: Self.mostEvents) { _ in true }
             guard page.next > last || page.hasOverflowed else { return }
@@ -102,10 +113,7 @@ extension Coordinator {
             audience += others.filter { !audience.contains($0) }
         }
         for id in audience where !isOwn(event, state.sessions[id]) { post(.event(id, event), to: id, &state, &actions) }
-        if let old = event.oldPath {
-            state.claims.moved(from: old, to: event.path)
-            state.presenters.moved(from: old, to: event.path)
-        }
+        if let old = event.oldPath { state.presenters.moved(from: old, to: event.path) }
     }
 
     /// The presenter that made a change is not told of its own.

@@ -26,7 +26,6 @@ final class Coordinator: Sendable {
         var lastEvent: UInt64 = 0
         var listener: EventHub.ListenerID?
 
-        var isIdle: Bool { claims.isEmpty && presenters.isEmpty }
     }
 
     struct AwaitedWriters {
@@ -54,6 +53,8 @@ final class Coordinator: Sendable {
     /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
     let state = Mutex(State())
     let gate = OpenGate()
+    /// Whether anybody claims anything. Changes with the state held.
+    private let hasClaims = Atomic<Bool>(false)
     let events: EventHub
     let times: CoordinationTimes
     let writers: DocumentWriters
@@ -142,7 +143,7 @@ final class Coordinator: Sendable {
             let result = body(&state, &actions)
             gate.isGuarded.store(
                 state.claims.excludesWriters || state.presenters.hasUnsavedChanges, ordering: .sequentiallyConsistent)
-            follow(&state)
+            hasClaims.store(!state.claims.isEmpty, ordering: .relaxed)
             return result
         }
         for (ticket, outcome) in actions.answers { ticket.answer(outcome) }
@@ -153,14 +154,10 @@ final class Coordinator: Sendable {
         return result
     }
 
-    /// Listens to events while anybody claims or presents something.
-    private func follow(_ state: inout State) {
-        if state.isIdle {
-            if let listener = state.listener.take() { events.endListening(listener) }
-        } else if state.listener == nil {
-            state.listener = events.listen { [wake] in wake.signal() }
-            state.lastEvent = events.lastKnownSequence
-        }
+    /// Something was moved: claims go with it, presenters when they are told. One look if nobody claims anything.
+    func moved(from old: @autoclosure () -> StorePath?, to new: @autoclosure () -> StorePath?) {
+        guard hasClaims.load(ordering: .relaxed), let old = old(), let new = new() else { return }
+        state.withLock { $0.claims.moved(from: old, to: new) }
     }
 
     /// An inquiry is over.

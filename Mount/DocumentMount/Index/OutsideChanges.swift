@@ -65,6 +65,7 @@ final class OutsideChanges: Sendable {
         let targetIsKnown = forget(place.name, in: place.folder, notifier)
         follow(to: place)
         guard !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
+        fileSystem.coordinator.moved(from: change.path, to: place.path)
         let isEvent = !(change.mayBeOwn && journal.events.hasLatelyTold(of: change.path, .moved))
         journal.movedOutside(
             from: change.path, to: place.path, isFolder: change.isFolder, by: change.doer, isEvent: isEvent)

@@ -85,6 +85,11 @@ final class LockService: @unchecked Sendable {
         change { $0.release(LockHandle(handle.rawValue)) }
     }
 
+    /// The locks held, and those that are waited for. Linear in the table.
+    var listing: (held: [AdvisoryLock], waiting: [AdvisoryLock]) {
+        state.withLock { ($0.table.heldLocks, $0.table.waitingLocks.map(\.lock)) }
+    }
+
     private func change(_ body: (inout LockTable) -> [WaiterID]) {
         let answers = state.withLock { state in
             let waiters = body(&state.table)

@@ -11,7 +11,9 @@ extension MountedFileSystem {
         if let item = node.item {
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
-        return attributes(of: node, try locator.status(of: node))
+        let status = try locator.status(of: node)
+        if status.st.st_nlink == 0 { saves.foundWithoutName(node) }
+        return attributes(of: node, status)
     }
 
     func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {

@@ -76,6 +76,7 @@ extension MountedFileSystem {
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
+        try saves.leadOn(node, caller)
         let descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept)
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))

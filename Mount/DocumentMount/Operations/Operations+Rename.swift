@@ -37,6 +37,8 @@ extension MountedFileSystem {
         if exchanges {
             journal.exchanged((parent, name), (newParent, newName), by: caller)
         } else {
+            coordinator.moved(
+                from: parent.path?.appending(EntryName(copying: name)), to: newParent.path?.appending(EntryName(copying: newName)))
             journal.moved(
                 from: (parent, name), to: (newParent, newName), isFolder: move.isFolder, replaces: move.replaces,
                 takesOver: move.takesOver, by: caller)

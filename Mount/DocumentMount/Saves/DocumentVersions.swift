@@ -59,8 +59,9 @@ final class DocumentVersions: Sendable {
     /// Whether there is a machine. Changes with `state` held; whoever adds a writer to a node looks again with the node's state
     /// held, which `activate` takes afterwards.
     let isActive = Atomic<Bool>(false)
-    /// A folder's listing was under way when a save began: the kernel may be about to take an entry from it that was made before.
-    let wasListed = Atomic<Bool>(false)
+    /// The kernel may have an entry that leads to the published version and holds for long: from a listing that was under way when
+    /// the save began, moved by a rename, or because the saver came by none (`FileHandle.Decision.isElsewhere`).
+    let hasLastingEntry = Atomic<Bool>(false)
     /// When a version last took the document's name, in nanoseconds on the monotonic clock.
     let replaced = Atomic<Int64>(0)
     /// Names the document for its locks, which hold for all its versions.

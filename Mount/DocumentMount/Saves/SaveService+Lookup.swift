@@ -2,6 +2,7 @@ import CLinux
 import Coordination
 import FuseKernel
 import StorePrimitives
+import SystemPackage
 import Synchronization
 
 /// LOOKUP: which version a name stands for, by who asks.
@@ -27,6 +28,22 @@ extension SaveService {
         // Each of the two has a lookup counted.
         table.forget(node, count: 1)
         return found.map { ($0, false) }
+    }
+
+    /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
+    /// there now. Who has no path, as through /proc/self/fd, comes back and gets what was asked for.
+    func leadOn(_ node: Node, _ caller: Caller) throws(Errno) {
+        guard let versions = node.versions.load(), versions.isSuperseded(node), caller.thread > 0,
+            !sentOn.take(caller.thread)
+        else { return }
+        sentOn.note(caller.thread)
+        throw .staleNFSFileHandle
+    }
+
+    /// A version without a name is asked for that nobody has open: the kernel has an entry that leads to it, and asks again for all.
+    func foundWithoutName(_ node: Node) {
+        guard node.versions.load() != nil, node.state.withLock({ $0.isSuperseded && $0.handles.isEmpty }) else { return }
+        _ = session.current?.notifier.everyNameChangedNow()
     }
 
     /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself.
@@ -69,11 +86,13 @@ extension SaveService {
 
     /// So long after READDIRPLUS was answered the kernel may still be taking the entries in.
     private static let listingTime: Int64 = 1_000_000_000
+    /// On a machine that is held up, by its disk or its host.
+    private static let longestListingTime: Int64 = 60_000_000_000
 
     /// A save begins: entries of the document that are on their way to the kernel in a listing say that they hold for long.
     func noteListing(of folder: Node, _ versions: DocumentVersions) {
         if cl_monotonic_ns() - folder.listed.load(ordering: .relaxed) < Self.listingTime {
-            versions.wasListed.store(true, ordering: .relaxed)
+            versions.hasLastingEntry.store(true, ordering: .relaxed)
         }
     }
 
@@ -83,7 +102,7 @@ extension SaveService {
     func renamed(_ node: Node) {
         guard let versions = node.versions.load() else { return }
         let isActive = versions.isActive.load(ordering: .acquiring)
-        if isActive { versions.wasListed.store(true, ordering: .relaxed) }
+        if isActive { versions.hasLastingEntry.store(true, ordering: .relaxed) }
         guard isActive || cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.listingTime,
             let notifier = session.current?.notifier
         else { return }
@@ -96,9 +115,14 @@ extension SaveService {
     /// the kernel can, since for that it waits for nobody; and this one once more, when a listing that is being taken in at this
     /// moment is done: the kernel would count its entries as of now (fuse_direntplus_link).
     func forgetListed(_ versions: DocumentVersions, _ link: Node.Link) {
-        guard versions.wasListed.exchange(false, ordering: .relaxed), let notifier = session.current?.notifier else { return }
-        _ = notifier.everyNameChangedNow()
-        notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes, waitingAtMost: Self.longestWait)
+        guard let notifier = session.current?.notifier else { return }
+        let folder = table.id(of: link.parent)
+        if versions.hasLastingEntry.exchange(false, ordering: .relaxed) {
+            _ = notifier.everyNameChangedNow()
+            notifier.entryChanged(in: folder, name: link.name.bytes, waitingAtMost: Self.longestWait)
+        } else if cl_monotonic_ns() - link.parent.listed.load(ordering: .relaxed) < Self.longestListingTime {
+            notifier.entryChanged(in: folder, name: link.name.bytes)
+        }
     }
 
     /// The kernel waits for the folder's lock, whose holder waits for one of our threads: there are more of these, but not

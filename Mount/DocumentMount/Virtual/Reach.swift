@@ -76,7 +76,7 @@ struct Reach: Sendable {
     }
 
     private func isReachable(_ path: StorePath, _ mode: Int32) -> Bool {
-        (path.bytes + [0]).withUnsafeBytes {
+        ((path.isRoot ? [UInt8(ascii: ".")] : path.bytes) + [0]).withUnsafeBytes {
             cl_effective_access(store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, mode) == 0
         }
     }

@@ -72,6 +72,55 @@ enum MountInterface {
           explanation: string
         )
 
+        # state: queued (behind other claims), begun (waiting for presenters and
+        # writers) or granted; age in seconds; behind: the claims it waits for.
+        type Claim (
+          id: int,
+          state: string,
+          paths: []string,
+          writing: bool,
+          pid: int,
+          process: string,
+          uid: int,
+          purpose: ?string,
+          age: float,
+          behind: []int
+        )
+
+        # contents: what is in the folder too. unsaved: it shows what is not in the
+        # document yet. silent: it left a question unanswered.
+        type Presenter (
+          path: string,
+          contents: bool,
+          pid: int,
+          process: string,
+          uid: int,
+          unsaved: bool,
+          silent: bool
+        )
+
+        # kind: fcntl or flock; start and end: the first and last byte, no end: to the
+        # end of the document. waits: it is not held yet.
+        type Lock (
+          path: string,
+          kind: string,
+          exclusive: bool,
+          start: int,
+          end: ?int,
+          pid: int,
+          waits: bool
+        )
+
+        # waitingOpens: opens that wait for a claim's end, or for presenters to save.
+        # presenters: a hundred at most of presenterCount.
+        type Coordination (
+          claims: []Claim,
+          waitingOpens: int,
+          presenters: []Presenter,
+          presenterCount: int,
+          locks: []Lock
+        )
+
         # mode: inPlace (the mount covers the store) or beside. system: serves other
         # users too. counters: transactional and live.REASON count opens for writing,
         # knownFiles the files that the kernel knows, listingsMade the lists made of
@@ -91,6 +140,7 @@ enum MountInterface {
           gather: Gather,
           openSaves: []OpenSave,
           openWriters: []OpenWriter,
+          coordination: Coordination,
           counters: [string]int
         )
 

@@ -79,6 +79,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var gather: Gather
     public var openSaves: [OpenSave]
     public var openWriters: [OpenWriter]
+    public var coordination: CoordinationStatus
     /// `transactional` and `live.REASON` count opens for writing; `knownFiles` are the files and folders the kernel knows,
     /// `listingsMade` the lists of virtual folders made.
     public var counters: [String: Int]
@@ -86,7 +87,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public init(
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
         mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
-        openSaves: [OpenSave], openWriters: [OpenWriter], counters: [String: Int]
+        openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, counters: [String: Int]
     ) {
         self.pid = pid
         self.version = version
@@ -101,6 +102,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.gather = gather
         self.openSaves = openSaves
         self.openWriters = openWriters
+        self.coordination = coordination
         self.counters = counters
     }
 }

@@ -43,6 +43,7 @@ final class ServedMount: ServedStore, MountService {
                     path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name, reason: $0.reason,
                     explanation: $0.explanation)
             },
+            coordination: coordination(for: Credentials(peer)),
             counters: store.opensForWriting.merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade]) { $1 })
     }
 

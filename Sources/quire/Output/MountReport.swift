@@ -75,9 +75,38 @@ struct MountReport: Encodable {
         }
         lines.append("  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")")
         lines += status.openWriters.map { "    \($0.path)  process \($0.pid) (\($0.process)): \($0.explanation)" }
+        lines += coordination(status.coordination)
         if !status.counters.isEmpty {
             let counters = status.counters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append("  counters     \(counters.joined(separator: ", "))")
+        }
+        return lines
+    }
+
+    private func coordination(_ status: CoordinationStatus) -> [String] {
+        var lines = ["  claims       \(status.claims.isEmpty ? "none" : "\(status.claims.count)")"]
+        lines += status.claims.map { claim in
+            let paths = claim.paths.map { "\($0)" }.joined(separator: ", ")
+            let purpose = claim.purpose.map { " for \($0)" } ?? ""
+            let behind = claim.behind.isEmpty ? "" : ", behind \(claim.behind.map { "\($0)" }.joined(separator: ", "))"
+            return "    \(claim.id)  \(claim.writing ? "writing" : "reading") \(paths)  process \(claim.pid) (\(claim.process))\(purpose), "
+                + "\(claim.state) for \(seconds(claim.age))\(behind)"
+        }
+        if status.waitingOpens > 0 { lines.append("  waiting      \(status.waitingOpens) to open what is claimed or presented") }
+        lines.append("  presenters   \(status.presenterCount == 0 ? "none" : "\(status.presenterCount)")")
+        lines += status.presenters.map { presenter in
+            let notes = [
+                presenter.contents ? "with what is in it" : nil, presenter.unsaved ? "unsaved changes" : nil,
+                presenter.silent ? "does not answer" : nil,
+            ].compactMap { $0 }
+            return "    \(presenter.path)  process \(presenter.pid) (\(presenter.process))"
+                + (notes.isEmpty ? "" : ": \(notes.joined(separator: ", "))")
+        }
+        lines.append("  locks        \(status.locks.isEmpty ? "none" : "\(status.locks.count)")")
+        lines += status.locks.map { lock in
+            let range = lock.start == 0 && lock.end == nil ? "" : ", bytes \(lock.start) to \(lock.end.map { "\($0)" } ?? "the end")"
+            return "    \(lock.path)  process \(lock.pid): \(lock.kind), \(lock.exclusive ? "exclusive" : "shared")\(range)"
+                + (lock.waits ? ", waits" : "")
         }
         return lines
     }

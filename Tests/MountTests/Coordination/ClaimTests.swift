@@ -153,22 +153,26 @@ extension MountTests {
 
         @Test func theDaemonsEndIsToldToWhoHoldsAClaim() throws {
             try withMount(prepare: "echo old >doc") { mount in
-                try mount.shell(Self.held("--write doc") + """
-                    quire unmount "$M" 2>/dev/null || (cd /; fusermount3 -uz "$M" || umount -l "$M")
-                    touch "$T/go"; status=0; wait $holder 2>"$T/errors" || status=$?
-                    [ $status = 1 ]
-                    """, in: "/")
+                let daemon = try #require(mount.daemon)
+                try mount.shell("exec 2>\"$T/errors\"\n" + Self.held("--write doc") + """
+                    kill -9 \(daemon)
+                    touch "$T/go"; status=0; wait $holder || status=$?
+                    [ $status = 1 ] && grep 'its daemon closed the connection' "$T/errors"
+                    cd /; quire mount "$S" "$M" -o allow_other; cd "$M"; quire coordinate --write doc -- true
+                    """)
+                try mount.noteDaemon()
             }
         }
 
         @Test func aUserClaimsOnlyWhatIsTheirs() throws {
             try withMount(prepare: "mkdir own; chmod 777 own; echo secret >private; chmod 600 private; echo public >doc") { mount in
                 let user = try #require(Account.user.uid)
+                try mount.shell("mkdir \"$T/theirs\"; chmod 777 \"$T/theirs\"")
                 try mount.shell("""
                     cd "$M"; quire coordinate --read doc -- true; quire coordinate --write own/new -- sh -c 'echo new >own/new'
                     for claim in '--read private' '--write private' '--write doc' '--write new'; do
-                        status=0; quire coordinate $claim -- true 2>"$T/errors.$UID" || status=$?
-                        [ $status = 1 ] && grep 'may not read or write' "$T/errors.$UID"
+                        status=0; quire coordinate $claim -- true 2>"$T/theirs/errors" || status=$?
+                        [ $status = 1 ] && grep 'may not read or write' "$T/theirs/errors"
                     done
                     """, as: user)
             }

@@ -56,11 +56,20 @@ enum PresenterScript {
                                 more = {} if failure is None else {"failure": failure}
                                 self.call("Answer", presenter=message["presenter"], question=message["question"]["id"], **more)
 
-        def run(command): return subprocess.run(command, shell=True, capture_output=True, text=True, timeout=30)
-        def eventually(test):
+        # What a presenter starts works for it: others are children of a shell that was there before.
+        shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        class Result: pass
+        def run(command):
+            place = os.environ["T"] + "/run.%d" % os.getpid()
+            shell.stdin.write("(%s) </dev/null >%s.out 2>%s.err; echo $?\\n" % (command, place, place)); shell.stdin.flush()
+            result = Result()
+            result.returncode = int(shell.stdout.readline())
+            result.stdout, result.stderr = open(place + ".out").read(), open(place + ".err").read()
+            return result
+        def eventually(test, seen=lambda: None):
             end = time.monotonic() + 5
             while not test():
-                if time.monotonic() > end: raise AssertionError("not within 5 s")
+                if time.monotonic() > end: raise AssertionError("not within 5 s: %s" % (seen(),))
                 time.sleep(0.01)
         def timed(command):
             start = time.monotonic()

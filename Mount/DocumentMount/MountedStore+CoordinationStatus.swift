@@ -1,0 +1,79 @@
+public import Coordination
+import Glibc
+public import StorePrimitives
+
+/// Who holds what, and who waits: to each user of the items within their reach.
+public struct CoordinationSnapshot: Sendable {
+    public struct Claim: Sendable {
+        public let id: ClaimID
+        public let phase: ClaimPhase
+        public let paths: [StorePath]
+        public let isWriting: Bool
+        public let holder: ClaimHolder
+        /// In seconds.
+        public let age: Double
+        public let behind: [ClaimID]
+    }
+
+    public struct PresenterEntry: Sendable {
+        public let path: StorePath
+        public let coversContents: Bool
+        public let process: Int32
+        public let name: String
+        public let user: UInt32
+        public let hasUnsavedChanges: Bool
+        public let isSilent: Bool
+    }
+
+    public struct Lock: Sendable {
+        public let path: StorePath
+        /// Of the whole document, by flock(2).
+        public let isWhole: Bool
+        public let isExclusive: Bool
+        public let start: Int64
+        /// Nil: to the end of the document.
+        public let end: Int64?
+        public let process: Int32
+        public let waits: Bool
+    }
+
+    public internal(set) var claims: [Claim]
+    public let waitingOpens: Int
+    public internal(set) var presenters: [PresenterEntry]
+    public internal(set) var locks: [Lock]
+}
+
+extension MountedStore {
+    /// The oldest first; locks by path. Linear in all claims, presenters and locks, and in the files known if there are locks.
+    public func coordination(for caller: Credentials) -> CoordinationSnapshot {
+        var found = fileSystem.coordinator.snapshot
+        found.locks = locks
+        let reach = fileSystem.tags.reach
+        guard !reach.isUnlimited(caller) else { return found }
+        // A claim on something out of reach is not told of at all.
+        found.claims.removeAll { claim in claim.holder.user != caller.uid && reach.filter(claim.paths, caller).contains(false) }
+        let arePresentersInReach = reach.filter(found.presenters.map(\.path), caller)
+        found.presenters = zip(found.presenters, arePresentersInReach).filter(\.1).map(\.0)
+        let areLocksInReach = reach.filter(found.locks.map(\.path), caller)
+        found.locks = zip(found.locks, areLocksInReach).filter(\.1).map(\.0)
+        return found
+    }
+
+    private var locks: [CoordinationSnapshot.Lock] {
+        let (held, waiting) = fileSystem.locks.listing
+        guard !held.isEmpty || !waiting.isEmpty else { return [] }
+        var paths: [UInt64: StorePath] = [:]
+        for node in fileSystem.table.all where node.isRegular || node.isFolder {
+            if let path = fileSystem.saves.path(of: node) { paths[node.lockKey] = path }
+        }
+        func shown(_ lock: AdvisoryLock, waits: Bool) -> CoordinationSnapshot.Lock? {
+            paths[lock.document.rawValue].map { path in
+                CoordinationSnapshot.Lock(
+                    path: path, isWhole: lock.kind == .whole, isExclusive: lock.mode == .exclusive, start: lock.range.start,
+                    end: lock.range.end == .max ? nil : lock.range.end, process: lock.pid, waits: waits)
+            }
+        }
+        return (held.compactMap { shown($0, waits: false) } + waiting.compactMap { shown($0, waits: true) })
+            .sorted { ($0.path.description, $0.start) < ($1.path.description, $1.start) }
+    }
+}
