@@ -87,7 +87,7 @@ extension SaveService {
     /// So long after READDIRPLUS was answered the kernel may still be taking the entries in.
     private static let listingTime: Int64 = 1_000_000_000
     /// On a machine that is held up, by its disk or its host.
-    private static let longestListingTime: Int64 = 60_000_000_000
+    private static let longestListingTime: Int64 = 10_000_000_000
 
     /// A save begins: entries of the document that are on their way to the kernel in a listing say that they hold for long.
     func noteListing(of folder: Node, _ versions: DocumentVersions) {
@@ -104,25 +104,26 @@ extension SaveService {
         let isActive = versions.isActive.load(ordering: .acquiring)
         if isActive { versions.hasLastingEntry.store(true, ordering: .relaxed) }
         guard isActive || cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.listingTime,
-            let notifier = session.current?.notifier
+            let notifier = session.current?.notifier, !notifier.everyNameChangedNow(), let link = node.currentLink
         else { return }
-        _ = notifier.everyNameChangedNow()
-        guard let link = node.currentLink else { return }
         notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)
     }
 
     /// A version was published: has the kernel forget such an entry before the saver's close returns. All names at once where
-    /// the kernel can, since for that it waits for nobody; and this one once more, when a listing that is being taken in at this
-    /// moment is done: the kernel would count its entries as of now (fuse_direntplus_link).
+    /// the kernel can, since for that it waits for nobody; and once more at the next beat, for a listing that is being taken in at
+    /// this moment: the kernel counts its entries as of then (fuse_direntplus_link).
     func forgetListed(_ versions: DocumentVersions, _ link: Node.Link) {
         guard let notifier = session.current?.notifier else { return }
-        let folder = table.id(of: link.parent)
-        if versions.hasLastingEntry.exchange(false, ordering: .relaxed) {
-            _ = notifier.everyNameChangedNow()
-            notifier.entryChanged(in: folder, name: link.name.bytes, waitingAtMost: Self.longestWait)
-        } else if cl_monotonic_ns() - link.parent.listed.load(ordering: .relaxed) < Self.longestListingTime {
-            notifier.entryChanged(in: folder, name: link.name.bytes)
-        }
+        let wasListedLately = cl_monotonic_ns() - link.parent.listed.load(ordering: .relaxed) < Self.longestListingTime
+        if wasListedLately { asksAgain.store(true, ordering: .relaxed) }
+        guard versions.hasLastingEntry.exchange(false, ordering: .relaxed), !notifier.everyNameChangedNow() else { return }
+        notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes, waitingAtMost: Self.longestWait)
+    }
+
+    /// At each beat of the clock.
+    func forgetListedLater() {
+        guard asksAgain.exchange(false, ordering: .relaxed) else { return }
+        _ = session.current?.notifier.everyNameChangedNow()
     }
 
     /// The kernel waits for the folder's lock, whose holder waits for one of our threads: there are more of these, but not

@@ -7,6 +7,7 @@ extension SaveService {
     /// On the thread of the clock.
     func tick() {
         sentOn.forgetOld()
+        forgetListedLater()
         tellOfFolders()
         watches.tellOfWriting()
         for versions in activeDocuments {

@@ -29,6 +29,8 @@ final class SaveService: Sendable {
     let sentOn = SentOnThreads()
     /// Leaf. Folders in which versions were put under names, of which the kernel is to be told.
     let changedFolders = Mutex<[ObjectIdentifier: Node]>([:])
+    /// The kernel is to look all names up once more at the next beat.
+    let asksAgain = Atomic<Bool>(false)
     let clock = SaveClock()
     let watches: DocumentWatches
 
