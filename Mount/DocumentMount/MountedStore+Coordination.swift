@@ -1,3 +1,4 @@
+import CLinux
 public import Coordination
 import FuseKernel
 import Glibc
@@ -41,13 +42,16 @@ extension MountedStore {
             credentials: client.credentials, moment: fileSystem.saves.processes.moment(), onMessage: onMessage)
     }
 
-    /// Throws .permissionDenied if the client may not read the item.
+    /// Throws .permissionDenied if the client may not read the item, .tooManyReferences if it presents as much as one may.
     public func present(
         _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, in session: PresenterSession
     ) throws(Errno) -> PresenterID {
         guard mayAccess(ClaimIntent(path, .reading([])), session.credentials) else { throw .permissionDenied }
-        return coordinator.present(
-            path, coversContents: coversContents, hasUnsavedChanges: hasUnsavedChanges, in: session)
+        let maySave = mayAccess(ClaimIntent(path, .writing([])), session.credentials)
+        let id = coordinator.present(
+            path, coversContents: coversContents, hasUnsavedChanges: hasUnsavedChanges, maySave: maySave, in: session)
+        guard let id else { throw .tooManyReferences }
+        return id
     }
 
     /// These throw .noSuchFileOrDirectory if the session has no such presenter.
@@ -67,13 +71,16 @@ extension MountedStore {
 
     public func end(_ session: PresenterSession) { coordinator.end(session) }
 
-    /// Whether a session's client may be told of an event: of what it presents always, of what is in it if it may list that
-    /// folder.
+    /// Whether a session's client may be told of an event: it may list the folders that it is about.
     public func mayBeTold(_ event: StoreEvent, in session: PresenterSession) -> Bool {
         let reach = fileSystem.tags.reach
         if reach.isUnlimited(session.credentials) { return true }
-        return reach.filter([event.path.parent], session.credentials, mode: R_OK | X_OK)[0]
+        let folders = [event.path.parent] + (event.oldPath.map { [$0.parent] } ?? [])
+        return !reach.filter(folders, session.credentials, mode: R_OK | X_OK).contains(false)
     }
+
+    /// Whether a client may know of an item that somebody else claims.
+    public func mayBeNamed(_ path: StorePath, to caller: Credentials) -> Bool { fileSystem.tags.reach.may(caller, path, R_OK) }
 
     private func found(_ isFound: Bool) throws(Errno) { if !isFound { throw .noSuchFileOrDirectory } }
 
@@ -88,9 +95,23 @@ extension MountedStore {
         let reach = fileSystem.tags.reach
         if reach.isUnlimited(caller) { return true }
         var mode = R_OK
-        if case .writing = intent.access { mode = W_OK }
+        if case .writing(let options) = intent.access {
+            mode = W_OK
+            // Such a claim on a folder keeps others from all that is in it, whosever that is.
+            guard options.isDisjoint(with: [.replacing, .moving, .deleting]) || isOwn(intent.path, caller) else { return false }
+        }
         if reach.may(caller, intent.path, mode) { return true }
         let isThere = reach.may(Credentials(uid: 0, gid: 0, groups: []), intent.path, F_OK)
         return !isThere && reach.may(caller, intent.path.parent, mode | X_OK)
+    }
+
+    /// Whether it is no folder of somebody else's.
+    private func isOwn(_ path: StorePath, _ caller: Credentials) -> Bool {
+        var status = cl_status()
+        let place = (path.isRoot ? [UInt8(ascii: ".")] : path.bytes) + [0]
+        let result = place.withUnsafeBytes {
+            cl_statx(fileSystem.store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, AT_SYMLINK_NOFOLLOW, &status)
+        }
+        return result != 0 || status.st.st_mode & S_IFMT != S_IFDIR || status.st.st_uid == caller.uid
     }
 }

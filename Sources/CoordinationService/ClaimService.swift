@@ -36,7 +36,7 @@ public struct ClaimCall: Codable, Hashable, Sendable {
     public var intents: [Intent]
     /// Claims of one purpose and user never wait for each other.
     public var purpose: String?
-    /// A claim of the same client that it holds until this one is decided.
+    /// A claim of the same connection, which is held until this one is decided.
     public var within: UInt64?
     /// In seconds; nil: as long as the mount has opens wait.
     public var timeout: Double?

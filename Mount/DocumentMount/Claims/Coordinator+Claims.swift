@@ -76,12 +76,15 @@ extension Coordinator {
 
     /// Grants the claims whose items nobody else writes. With no lock held.
     func grantWhatNobodyWrites() {
-        let waiting = state.withLock { state in state.awaitingWriters.keys.compactMap { state.claims[$0] } }
+        // All before the look at the writers: who is on the way now is one of them then, or the claim waits for the next look.
+        let (waiting, passing) = state.withLock { state in
+            (state.awaitingWriters.keys.compactMap { id in state.claims[id].map { (id, $0) } }, state.passing)
+        }
         guard !waiting.isEmpty else { return }
         let nobodyEnters = gate.isEmpty
-        let writers = self.writers.current { path in waiting.contains { $0.concernsContent(of: path) } }
+        let writers = self.writers.current { path in waiting.contains { $0.1.concernsContent(of: path) } }
         change { state, actions in
-            for id in state.awaitingWriters.keys.sorted() where isDrained(id, nobodyEnters, state) {
+            for id in waiting.map(\.0).sorted() where isDrained(id, nobodyEnters, passing, state) {
                 let awaited = writers.filter { state.claims.awaits($0.writer, writing: $0.path, for: id) }
                 guard awaited.isEmpty else {
                     state.awaitingWriters[id]!.writers = awaited.map { ClaimHolder($0) }
@@ -97,9 +100,10 @@ extension Coordinator {
 
     /// Whether all who had got through the gate before a claim that excludes writers began are to be seen as writers now. What
     /// opens while readers claim has come after them.
-    private func isDrained(_ id: ClaimID, _ nobodyEnters: Bool, _ state: State) -> Bool {
+    private func isDrained(_ id: ClaimID, _ nobodyEnters: Bool, _ passing: Set<OpenPass>, _ state: State) -> Bool {
+        guard let awaited = state.awaitingWriters[id] else { return false }
         guard state.claims[id]?.isWriting ?? false else { return true }
-        return nobodyEnters && !state.passing.contains { $0 <= state.awaitingWriters[id]!.lastPass }
+        return nobodyEnters && !passing.contains { $0 <= awaited.lastPass }
     }
 
     /// Who keeps a claim from being granted.

@@ -21,8 +21,10 @@ extension Coordinator {
     /// - Parameters:
     ///   - canWait: whether the request may be kept waiting.
     ///   - asksPresenters: whether it is one that presenters save for.
-    func admit(_ open: WaitingOpen, of path: StorePath, canWait: Bool, asksPresenters: Bool) -> Admission {
+    func admit(_ open: WaitingOpen, of path: StorePath, canWait: Bool, asksPresenters: () -> Bool) -> Admission {
+        if let pass = passIfUnconcerned(path) { return .pass(pass) }
         let opener = writers.claimant(of: open.caller)
+        let asksPresenters = open.reads && asksPresenters()
         return change { state, actions in
             if open.wasInterrupted { return .interrupted }
             if open.writes, let claim = state.claims.exclusion(of: opener, writing: path) {
@@ -32,10 +34,20 @@ extension Coordinator {
                 actions.wakesThread = true
                 return .waits
             }
-            if open.reads, asksPresenters, canWait, ask(open, of: path, opener, &state, &actions) { return .waits }
+            if asksPresenters, canWait, ask(open, of: path, opener, &state, &actions) { return .waits }
             state.lastPass = OpenPass(state.lastPass.rawValue + 1)
             state.passing.insert(state.lastPass)
             return .pass(state.lastPass)
+        }
+    }
+
+    /// Most documents are nobody's: for these no process has to be looked up.
+    private func passIfUnconcerned(_ path: StorePath) -> OpenPass? {
+        state.withLock { state in
+            guard !state.claims.isClaimed(path), !state.presenters.isPresented(path) else { return nil }
+            state.lastPass = OpenPass(state.lastPass.rawValue + 1)
+            state.passing.insert(state.lastPass)
+            return state.lastPass
         }
     }
 
@@ -65,8 +77,24 @@ extension Coordinator {
     /// The caller of a waiting open got a signal. open(2) of a file is not interrupted by that on any file system, but by the
     /// end of the caller.
     func interrupted(_ open: WaitingOpen) {
-        guard ProcessFacts.isBeingKilled(open.caller.thread) else { return }
-        let isOurs = state.withLock { state -> Bool in
+        guard ProcessFacts.isBeingKilled(open.caller.thread) else {
+            state.withLock { _ in open.wasSignalled = true }
+            return signal()
+        }
+        if givesUp(open) { open.parked.answerInterrupt(.interrupted) }
+    }
+
+    /// On the coordinator's thread.
+    func letGoOfTheKilled() {
+        let signalled = state.withLock { $0.waitingOpens.values.filter(\.wasSignalled) }
+        for open in signalled where ProcessFacts.isBeingKilled(open.caller.thread) && givesUp(open) {
+            open.parked.fail(.interrupted)
+        }
+    }
+
+    /// False if somebody else answers it.
+    private func givesUp(_ open: WaitingOpen) -> Bool {
+        state.withLock { state in
             open.wasInterrupted = true
             guard state.waitingOpens.removeValue(forKey: ObjectIdentifier(open)) != nil else { return false }
             for (inquiry, inquirer) in state.inquiries {
@@ -77,6 +105,5 @@ extension Coordinator {
             }
             return true
         }
-        if isOurs { open.parked.answerInterrupt(.interrupted) }
     }
 }

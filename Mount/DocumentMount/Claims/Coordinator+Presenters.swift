@@ -3,20 +3,26 @@ import StorePrimitives
 
 /// Presenters: registered, asked and told.
 extension Coordinator {
-    /// - Parameter coversContents: it presents what is in the folder too.
+    /// Nil if the client has gone meanwhile, or presents as much as one may.
+    /// - Parameters:
+    ///   - coversContents: it presents what is in the folder too.
+    ///   - maySave: its user may write the item.
     func present(
-        _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, in session: PresenterSession
-    ) -> PresenterID {
+        _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, maySave: Bool, in session: PresenterSession
+    ) -> PresenterID? {
         // What has happened until now is no news.
         let isFirst = state.withLock { $0.listener == nil }
         if isFirst { _ = events.lastSequence }
-        let id = change { state, _ in
+        let id = change { state, _ -> PresenterID? in
+            guard !session.isEnded, session.count < Self.mostPresented else { return nil }
+            session.count += 1
             if state.listener == nil {
                 state.listener = events.listen { [unowned self] in signal() }
                 state.lastEvent = events.lastKnownSequence
             }
             let id = state.presenters.register(
-                Presenter(of: path, coversContents: coversContents, owner: session.owner, moment: session.moment))
+                Presenter(of: path, coversContents: coversContents, owner: session.owner, moment: session.moment,
+                    maySave: maySave))
             state.presenters.setUnsavedChanges(hasUnsavedChanges, of: id)
             state.sessions[id] = session
             return id
@@ -38,6 +44,7 @@ extension Coordinator {
     /// The client has gone.
     func end(_ session: PresenterSession) {
         change { state, actions in
+            session.isEnded = true
             for (id, owner) in state.sessions where owner === session { remove(id, &state, &actions) }
         }
     }
@@ -63,8 +70,10 @@ extension Coordinator {
         }
     }
 
+    private static let mostPresented = 50_000
+
     private func remove(_ id: PresenterID, _ state: inout State, _ actions: inout Actions) {
-        state.sessions[id] = nil
+        state.sessions.removeValue(forKey: id)?.count -= 1
         for inquiry in state.presenters.remove(id) { finished(inquiry, &state, &actions) }
         if state.presenters.isEmpty, let listener = state.listener.take() { events.endListening(listener) }
     }

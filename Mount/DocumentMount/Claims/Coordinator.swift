@@ -110,6 +110,8 @@ final class Coordinator: Sendable {
     private func work() -> Double {
         tellPresenters()
         grantWhatNobodyWrites()
+        letGoOfTheKilled()
+        asked.forgetOld()
         let now = Self.now
         let next = change { state, actions -> UInt64? in
             for inquiry in state.presenters.expire(now: now) { finished(inquiry, &state, &actions) }
@@ -123,8 +125,11 @@ final class Coordinator: Sendable {
                 letGo(open, isLate: true, &state, &actions)
             }
             // Writers are looked for every few milliseconds.
-            if !state.awaitingWriters.isEmpty { return now + Self.writerPause }
-            return [state.claims.nextDeadline, state.presenters.nextDeadline, state.waitingOpens.values.lazy.map(\.deadline).min()]
+            if let youngest = state.awaitingWriters.keys.compactMap({ state.tickets[$0]?.since }).max() {
+                return now + (now &- youngest < Self.patience ? Self.writerPause : Self.longWriterPause)
+            }
+            let nextLook = state.waitingOpens.values.contains(where: \.wasSignalled) ? now + Self.killedPause : nil
+            return [nextLook, state.claims.nextDeadline, state.presenters.nextDeadline, state.waitingOpens.values.lazy.map(\.deadline).min()]
                 .compactMap { $0 }.min()
         }
         guard let next else { return 3600 }
@@ -132,6 +137,12 @@ final class Coordinator: Sendable {
     }
 
     private static let writerPause: UInt64 = 2_000_000
+    /// For claims that have waited for longer than `patience`.
+    private static let longWriterPause: UInt64 = 50_000_000
+    private static let patience: UInt64 = 1_000_000_000
+
+    /// Callers that got one signal are looked at for another: the kernel tells of the first only.
+    private static let killedPause: UInt64 = 100_000_000
 
     // MARK: - Changes
 

@@ -53,14 +53,16 @@ final class WaitingOpen: @unchecked Sendable {
     let caller: Caller
     /// In nanoseconds on the monotonic clock; the same though it waits for several claims in turn.
     let deadline: UInt64
-    /// Set before anybody else knows of it.
+    /// Set before anybody else knows of it. It does not hold this.
     var parked: ParkedReply<OpenedFile>!
     /// The claim it waits for; nil: for presenters. Guarded by the coordinator's state, as is `isLate`.
     var claim: ClaimID?
     /// Its time is over.
     var isLate = false
-    /// Its caller was killed before it began to wait.
+    /// Its caller was killed, perhaps before it began to wait.
     var wasInterrupted = false
+    /// Its caller got a signal, which did not kill it.
+    var wasSignalled = false
 
     init(_ node: Node, flags: Int32, _ caller: Caller, deadline: UInt64) {
         (self.node, self.flags, self.caller, self.deadline) = (node, flags, caller, deadline)

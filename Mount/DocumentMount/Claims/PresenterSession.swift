@@ -14,14 +14,17 @@ public final class PresenterSession: Sendable {
     private struct Outbox {
         var messages: [Message] = []
         var hasOverflowed = false
-        var isEnded = false
     }
 
     let owner: Claimant
     let name: String
     let credentials: Credentials
     let moment: SaveMoment
-    /// Rank 4c.
+    /// Its client has gone. Guarded by the coordinator's state.
+    nonisolated(unsafe) var isEnded = false
+    /// How many items it presents. Guarded by the coordinator's state.
+    nonisolated(unsafe) var count = 0
+    /// Leaf.
     private let outbox = Mutex(Outbox())
     private let onMessage: @Sendable () -> Void
 

@@ -10,14 +10,17 @@ extension MountedFileSystem {
         // A working copy is its saver's, who was let in before; what has no name is nobody's item.
         guard !isWorkingCopy(node), !saves.watches.isRepeater(caller), let path = saves.path(of: node)
         else { return answer(node, flags: flags, caller, reply) }
-        let asksPresenters = open.reads && !coordinator.asked.take(caller.thread) && journal.mayAskPresenters(caller)
+        let wasAsked = coordinator.asked.take(caller.thread)
         let canWait = reply.canWait
         guard canWait else { return openAtOnce(open, of: path, reply) }
-        let parked = ParkedReply(reply) { [unowned self] _ in coordinator.interrupted(open) }
+        // Kept by the coordinator as long as it waits, and until then by this.
+        let parked = ParkedReply(reply) { [unowned self, weak open] _ in
+            if let open { coordinator.interrupted(open) }
+        }
         open.parked = parked
         // Before the coordinator knows of it: from then on another thread may answer, which ends the listening.
         parked.listen()
-        switch coordinator.admit(open, of: path, canWait: true, asksPresenters: asksPresenters) {
+        switch coordinator.admit(open, of: path, canWait: true, asksPresenters: { !wasAsked && self.journal.mayAskPresenters(caller) }) {
         case .waits: return
         case .interrupted: parked.fail(.interrupted)
         case .refused(let error): parked.fail(error)
@@ -29,7 +32,7 @@ extension MountedFileSystem {
 
     /// A request that holds a ring's place cannot wait.
     private func openAtOnce(_ open: WaitingOpen, of path: StorePath, _ reply: consuming Reply<OpenedFile>) {
-        guard case .pass(let pass) = coordinator.admit(open, of: path, canWait: false, asksPresenters: false)
+        guard case .pass(let pass) = coordinator.admit(open, of: path, canWait: false, asksPresenters: { false })
         else { return reply.fail(.resourceBusy) }
         defer { coordinator.passed(pass) }
         answer(open.node, flags: open.flags, open.caller, reply)

@@ -142,7 +142,8 @@ extension MountedFileSystem {
             return (entry, descriptor, table.node(entry.node))
         }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
-        tunnel.made(node, in: parent, name, by: caller, descriptor, isWritten: flags & O_ACCMODE != O_RDONLY)
+        let aside = tunnel.made(node, in: parent, name, by: caller, descriptor, isWritten: flags & O_ACCMODE != O_RDONLY)
+        if let aside { coordinator.moved(from: aside, to: parent.path?.appending(EntryName(copying: name))) }
         let (handle, openMode) = registerNew(node, descriptor, flags: flags, caller)
         var fresh = entry
         if handle.mayBeMappedForWriting { fresh.attributes.validity = Self.timeWhenMade }

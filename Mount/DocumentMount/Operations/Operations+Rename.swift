@@ -39,6 +39,9 @@ extension MountedFileSystem {
         } else {
             coordinator.moved(
                 from: parent.path?.appending(EntryName(copying: name)), to: newParent.path?.appending(EntryName(copying: newName)))
+            if case .aside(let aside) = move.takesOver {
+                coordinator.moved(from: aside, to: newParent.path?.appending(EntryName(copying: newName)))
+            }
             journal.moved(
                 from: (parent, name), to: (newParent, newName), isFolder: move.isFolder, replaces: move.replaces,
                 takesOver: move.takesOver, by: caller)
@@ -139,7 +142,12 @@ extension MountedFileSystem {
         guard saves.hasActiveDocuments else { return .done(try body()) }
         let (one, other) = (first?.versions.load(), second?.versions.load())
         guard let some = one ?? other else { return .done(try body()) }
-        return .toBeHeld(some, other ?? some)
+        // A document that has no versions yet gets them: its first save may begin at any moment.
+        func versions(_ node: Node?, _ known: DocumentVersions?) -> DocumentVersions? {
+            guard known == nil, let node, node.isRegular else { return known }
+            return node.versions.storeIfNil(DocumentVersions(of: node))
+        }
+        return .toBeHeld(versions(first, one) ?? some, versions(second, other) ?? some)
     }
 
     private struct Move {

@@ -46,19 +46,21 @@ final class Tunnel: Sendable {
 
     init(journal: ChangeJournal) { self.journal = journal }
 
-    /// A file was made under a name.
+    /// A file was made under a name. Returns where the document is whose place it takes.
     func made(
         _ node: Node, in parent: Node, _ name: UnsafePointer<CChar>, by caller: Caller, _ descriptor: Descriptor,
         isWritten: Bool
-    ) {
+    ) -> StorePath? {
         let maker = Maker(uid: caller.uid, time: Clock.now)
         node.state.withLock { $0.made = maker }
         guard let aside = takeAside(in: parent, name, maker), let path = aside.path else {
             // A file open for writing is told of when it is closed.
-            return journal.made(in: parent, name: name, by: caller, isIndexed: !isWritten)
+            journal.made(in: parent, name: name, by: caller, isIndexed: !isWritten)
+            return nil
         }
         if let source = aside.openedByName { Self.copyAttributes(from: source, to: descriptor) }
         journal.madeAnew(in: parent, name: name, takingOverFrom: path, by: caller)
+        return path
     }
 
     /// A name and the file that was just seen under it. Valid within the request, like its name.

@@ -13,6 +13,9 @@ extension ClaimTable {
         }
     }
 
+    /// Whether anybody claims an item or a folder that holds it. O(depth).
+    public func isClaimed(_ path: StorePath) -> Bool { !items[path].isEmpty || !items.above(path).isEmpty }
+
     /// Whether a claim that has begun awaits the end of what a process writes in an item: it does not work for the claim.
     public func awaits(_ writer: Claimant, writing path: StorePath, for id: ClaimID) -> Bool {
         guard let claim = claims[id] else { return false }

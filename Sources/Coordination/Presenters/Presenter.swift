@@ -20,12 +20,18 @@ public struct Presenter: Hashable, Sendable {
     public internal(set) var hasUnsavedChanges = false
     /// It has let a question go unanswered, and is not asked again before it answers.
     public internal(set) var isSilent = false
+    /// Whether its owner may write the item. Who may not has nothing to save, and is told but not asked.
+    public let maySave: Bool
+    var lastQuestion: PresenterQuestion.ID?
 
-    public init(of path: StorePath, coversContents: Bool, owner: Claimant, moment: SaveMoment) {
+    var isAsked: Bool { maySave && !isSilent }
+
+    public init(of path: StorePath, coversContents: Bool, owner: Claimant, moment: SaveMoment, maySave: Bool = true) {
         self.path = path
         self.coversContents = coversContents
         self.owner = owner
         self.moment = moment
+        self.maySave = maySave
     }
 
     /// Whether what somebody does is its own doing, of which it is neither asked nor told.

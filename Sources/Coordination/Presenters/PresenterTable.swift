@@ -86,6 +86,9 @@ public struct PresenterTable: Sendable {
         }.sorted()
     }
 
+    /// Whether anybody presents an item or a folder that holds it. O(depth).
+    public func isPresented(_ path: StorePath) -> Bool { !items[path].isEmpty || !items.above(path).isEmpty }
+
     // MARK: - Asking
 
     /// Asks the presenters of what is claimed. Nil if there is nobody to ask.
@@ -96,8 +99,8 @@ public struct PresenterTable: Sendable {
         var asked: [PresenterQuestion] = []
         for intent in intents {
             guard let matter = intent.matter else { continue }
-            for id in presenters(of: intent.path, contents: intent.coversContents, besides: asker) where !presenters[id]!.isSilent {
-                asked.append(PresenterQuestion(id: PresenterQuestion.ID(next()), presenter: id, matter: matter))
+            for id in presenters(of: intent.path, contents: intent.coversContents, besides: asker) where presenters[id]!.isAsked {
+                asked.append(question(to: id, matter))
             }
         }
         guard !asked.isEmpty else { return nil }
@@ -114,7 +117,7 @@ public struct PresenterTable: Sendable {
     ) -> (id: InquiryID, questions: [PresenterQuestion])? {
         guard hasUnsavedChanges else { return nil }
         let audience = presenters(of: path, contents: false, besides: asker).filter { id in
-            presenters[id]!.hasUnsavedChanges && !presenters[id]!.isSilent
+            presenters[id]!.hasUnsavedChanges && presenters[id]!.isAsked
         }
         guard !audience.isEmpty else { return nil }
         let matter = PresenterQuestion.Matter(item: path, access: .reading, savesChanges: true, isDeletion: false)
@@ -128,7 +131,7 @@ public struct PresenterTable: Sendable {
                 awaited.insert(open.question.id)
                 continue
             }
-            let question = PresenterQuestion(id: PresenterQuestion.ID(next()), presenter: presenter, matter: matter)
+            let question = question(to: presenter, matter)
             questions[question.id] = OpenQuestion(question: question, inquiries: [inquiry], isForClaim: false)
             awaited.insert(question.id)
             put.append(question)
@@ -137,12 +140,19 @@ public struct PresenterTable: Sendable {
         return (inquiry, put)
     }
 
+    private mutating func question(to presenter: PresenterID, _ matter: PresenterQuestion.Matter) -> PresenterQuestion {
+        let question = PresenterQuestion(id: PresenterQuestion.ID(next()), presenter: presenter, matter: matter)
+        presenters[presenter]!.lastQuestion = question.id
+        return question
+    }
+
     /// A presenter has answered, perhaps too late: from now on it is asked again. Returns the inquiries that are over by this.
     /// - Parameter failure: why it could not do what it was asked.
     public mutating func answer(
         _ id: PresenterQuestion.ID, from presenter: PresenterID, failure: String? = nil
     ) -> [InquiryID] {
-        presenters[presenter]?.isSilent = false
+        // Whatever else it says does not show that it hears.
+        if presenters[presenter]?.lastQuestion == id { presenters[presenter]!.isSilent = false }
         guard let open = questions[id], open.question.presenter == presenter else { return [] }
         for inquiry in open.inquiries {
             if let failure { inquiries[inquiry]?.failures.append(PresenterFailure(presenter: presenter, message: failure)) }

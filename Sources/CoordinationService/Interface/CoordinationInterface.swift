@@ -4,6 +4,9 @@ import Synchronization
 enum CoordinationInterface {
     static let name = "org.quire.Coordination"
 
+    static let mostClaims = 100
+    static let mostPurposeBytes = 255
+
     struct ReleaseRequest: Codable, Sendable {
         let claim: UInt64
         let discard: Bool?
@@ -15,6 +18,13 @@ enum CoordinationInterface {
             methods: [
                 VarlinkMethod("Claim", waiting: { (request: ClaimCall, connection, wake) in
                     guard !request.intents.isEmpty else { throw VarlinkError.invalidParameter("intents") }
+                    if let outer = request.within, !connection.keeps(KeptClaim.self, outer) {
+                        throw ServiceFailure.notFound("claim \(outer) of this connection")
+                    }
+                    guard request.purpose?.utf8.count ?? 0 <= mostPurposeBytes else { throw VarlinkError.invalidParameter("purpose") }
+                    guard connection.count < mostClaims else {
+                        throw ServiceFailure.failed("\(mostClaims) claims on one connection: release some first")
+                    }
                     return PendingClaim(try service.claim(request, for: connection.peer, wake: wake), connection)
                 }),
                 VarlinkMethod("Release", onConnection: { (request: ReleaseRequest, connection) in
@@ -67,7 +77,7 @@ enum CoordinationInterface {
 
         # Answered when all items are the caller's, who came first being served first.
         # Claims of one purpose and user never wait for each other. within: a claim of
-        # the same process that it holds until this one is decided. timeout: in seconds,
+        # the same connection, which is held until this one is decided. timeout: in seconds,
         # else as long as the mount has opens wait (coordination-timeout).
         method Claim(intents: []Intent, purpose: ?string, within: ?int, timeout: ?float)
           -> (claim: int)

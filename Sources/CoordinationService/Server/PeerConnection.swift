@@ -13,7 +13,13 @@ final class PeerConnection: Sendable {
 
     init(peer: Peer) { self.peer = peer }
 
-    var keepsAnything: Bool { kept.withLock { !$0.resources.isEmpty } }
+    var keepsAnything: Bool { count > 0 }
+
+    var count: Int { kept.withLock { $0.resources.count } }
+
+    func keeps<Resource: ConnectionResource>(_ type: Resource.Type, _ id: UInt64) -> Bool {
+        kept.withLock { $0.resources[id] is Resource }
+    }
 
     /// Keeps something until it is taken, or the connection ends. False, and nothing kept, if it has ended.
     func keep(_ resource: any ConnectionResource, as id: UInt64) -> Bool {

@@ -20,7 +20,7 @@ extension ServedMount {
             let ticket = try store.claim(
                 intents, purpose: request.purpose, within: request.within.map { ClaimID($0) }, timeout: timeout,
                 for: MountedStore.Client(peer), onAnswer: wake)
-            return ClaimInMount(ticket, self)
+            return ClaimInMount(ticket, self, Credentials(peer))
         } catch {
             throw .permissionDenied("this claim names what you may not read or write")
         }
@@ -75,7 +75,11 @@ private final class ClaimInMount: ServedClaim {
     private let ticket: ClaimTicket
     private let mount: ServedMount
 
-    init(_ ticket: ClaimTicket, _ mount: ServedMount) { (self.ticket, self.mount) = (ticket, mount) }
+    private let asker: Credentials
+
+    init(_ ticket: ClaimTicket, _ mount: ServedMount, _ asker: Credentials) {
+        (self.ticket, self.mount, self.asker) = (ticket, mount, asker)
+    }
 
     func outcome() throws(ServiceFailure) -> GrantedClaim? {
         switch ticket.outcome {
@@ -100,7 +104,9 @@ private final class ClaimInMount: ServedClaim {
     /// `/docs/report.odt is held by vim (pid 4711)`
     private func text(_ holders: [ClaimHolder]) -> String {
         holders.prefix(3).map { holder in
-            let path = DocumentPath(mount.shown(holder.path))
+            // The other may claim more than the asker may know of.
+            let isKnown = mount.store.mayBeNamed(holder.path, to: asker)
+            let path = isKnown ? "\(DocumentPath(mount.shown(holder.path)))" : "what is claimed"
             let process = holder.name.isEmpty ? "process \(holder.process)" : "\(holder.name) (pid \(holder.process))"
             return "\(path) is held by \(process)" + (holder.purpose.map { " for \($0)" } ?? "")
         }.joined(separator: ", ")

@@ -23,6 +23,8 @@ private final class PresentersInMount: ServedPresenters {
         do throws(Errno) {
             return try mount.store.present(
                 path, coversContents: item.contents ?? false, hasUnsavedChanges: item.unsaved ?? false, in: session).rawValue
+        } catch .tooManyReferences {
+            throw .failed("too many items are presented by this client, or it has gone")
         } catch {
             throw .permissionDenied("\(item.path): you may not read it")
         }
