@@ -108,10 +108,7 @@ extension MountedStore {
     /// Whether it is no folder of somebody else's.
     private func isOwn(_ path: StorePath, _ caller: Credentials) -> Bool {
         var status = cl_status()
-        let place = (path.isRoot ? [UInt8(ascii: ".")] : path.bytes) + [0]
-        let result = place.withUnsafeBytes {
-            cl_statx(fileSystem.store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, AT_SYMLINK_NOFOLLOW, &status)
-        }
+        let result = path.withCString { cl_statx(fileSystem.store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         return result != 0 || status.st.st_mode & S_IFMT != S_IFDIR || status.st.st_uid == caller.uid
     }
 }

@@ -28,6 +28,13 @@ public struct StorePath: Hashable, Sendable {
 
     public var isRoot: Bool { bytes.isEmpty }
 
+    /// Calls `body` with the path as system calls take it beside the store's descriptor: `.` for the root.
+    public func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+        ((isRoot ? [UInt8(ascii: ".")] : bytes) + [0]).withUnsafeBytes {
+            body($0.assumingMemoryBound(to: CChar.self).baseAddress!)
+        }
+    }
+
     /// The last name; nil for the root.
     public var lastName: EntryName? {
         let start = bytes.lastIndex(of: Self.slash).map { $0 + 1 } ?? 0

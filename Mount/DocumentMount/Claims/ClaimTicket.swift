@@ -59,8 +59,4 @@ public struct ClaimHolder: Hashable, Sendable {
     public let purpose: String?
     /// The first of the items.
     public let path: StorePath
-
-    init(process: Int32, name: String, user: UInt32, purpose: String?, path: StorePath) {
-        (self.process, self.name, self.user, self.purpose, self.path) = (process, name, user, purpose, path)
-    }
 }

@@ -35,19 +35,14 @@ extension Coordinator {
                 return .waits
             }
             if asksPresenters, canWait, ask(open, of: path, opener, &state, &actions) { return .waits }
-            state.lastPass = OpenPass(state.lastPass.rawValue + 1)
-            state.passing.insert(state.lastPass)
-            return .pass(state.lastPass)
+            return .pass(state.issuePass())
         }
     }
 
     /// Most documents are nobody's: for these no process has to be looked up.
     private func passIfUnconcerned(_ path: StorePath) -> OpenPass? {
         state.withLock { state in
-            guard !state.claims.isClaimed(path), !state.presenters.isPresented(path) else { return nil }
-            state.lastPass = OpenPass(state.lastPass.rawValue + 1)
-            state.passing.insert(state.lastPass)
-            return state.lastPass
+            state.claims.isClaimed(path) || state.presenters.isPresented(path) ? nil : state.issuePass()
         }
     }
 

@@ -22,6 +22,13 @@ final class Coordinator: Sendable {
         var sessions: [PresenterID: PresenterSession] = [:]
         var inquiries: [InquiryID: Inquirer] = [:]
         var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
+        /// Lets an open for writing through.
+        mutating func issuePass() -> OpenPass {
+            lastPass = OpenPass(lastPass.rawValue + 1)
+            passing.insert(lastPass)
+            return lastPass
+        }
+
         /// The events up to this one have been told to presenters.
         var lastEvent: UInt64 = 0
         var listener: EventHub.ListenerID?

@@ -76,9 +76,7 @@ struct Reach: Sendable {
     }
 
     private func isReachable(_ path: StorePath, _ mode: Int32) -> Bool {
-        ((path.isRoot ? [UInt8(ascii: ".")] : path.bytes) + [0]).withUnsafeBytes {
-            cl_effective_access(store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, mode) == 0
-        }
+        path.withCString { cl_effective_access(store.number, $0, mode) == 0 }
     }
 
     private static let passingCapabilities = [Int32(CL_CAP_DAC_OVERRIDE), Int32(CL_CAP_DAC_READ_SEARCH)]

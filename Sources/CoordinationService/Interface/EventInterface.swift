@@ -26,18 +26,8 @@ enum EventInterface {
         func end() { feed.end() }
     }
 
-    static let text = """
-        # What happens in one mounted store, as it happens.
-        #
-        # Paths are as in org.quire.Mount. Root and the user who mounted are told.
-        interface org.quire.Events
-
-        # kind: appeared (oldPath: where the document was moved aside to whose place it
-        # takes), changed, moved (oldPath), deleted, attributesChanged (tags, dates, mode,
-        # owner), versionGained, versionLost or saveAborted. seq rises from
-        # event to event, generation with each version of a document. time: seconds
-        # since 1970. pid, uid and process: who did it, if that is known. id: the
-        # document's, which survives moves.
+    /// As every interface describes it that tells of events.
+    static let eventType = """
         type Event (
           seq: int,
           kind: string,
@@ -50,6 +40,21 @@ enum EventInterface {
           uid: ?int,
           process: ?string
         )
+        """
+
+    static let text = """
+        # What happens in one mounted store, as it happens.
+        #
+        # Paths are as in org.quire.Mount. Root and the user who mounted are told.
+        interface org.quire.Events
+
+        # kind: appeared (oldPath: where the document was moved aside to whose place it
+        # takes), changed, moved (oldPath), deleted, attributesChanged (tags, dates, mode,
+        # owner), versionGained, versionLost or saveAborted. seq rises from
+        # event to event, generation with each version of a document. time: seconds
+        # since 1970. pid, uid and process: who did it, if that is known. id: the
+        # document's, which survives moves.
+        \(eventType)
 
         # To be called with more; answered until the connection is closed. path: a
         # document, or a folder with all that is in it. since: go on after this number,

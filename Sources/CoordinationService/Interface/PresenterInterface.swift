@@ -96,18 +96,7 @@ enum PresenterInterface {
         # it is given some seconds for (presenter-timeout).
         type Question (id: int, path: string, access: string, saves: bool, deletes: bool)
 
-        type Event (
-          seq: int,
-          kind: string,
-          id: ?int,
-          path: string,
-          oldPath: ?string,
-          generation: ?int,
-          time: float,
-          pid: ?int,
-          uid: ?int,
-          process: ?string
-        )
+        \(EventInterface.eventType)
 
         # One of question, over and event. over: what that question was asked for is
         # done, and the presenter may go on with its item.

@@ -35,12 +35,12 @@ final class ServedMount: ServedStore, MountService {
             gather: .init(state: gather.state, documents: gather.documents, folders: gather.folders),
             openSaves: store.openSaves(for: Credentials(peer)).map {
                 .init(
-                    path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name, state: $0.state, age: $0.age,
+                    path: place($0.path), pid: $0.process, process: $0.name, state: $0.state, age: $0.age,
                     idle: $0.idle, bytes: $0.bytes)
             },
             openWriters: store.openWriters(for: Credentials(peer)).map {
                 .init(
-                    path: DocumentPath(shown($0.path)), pid: $0.process, process: $0.name, reason: $0.reason,
+                    path: place($0.path), pid: $0.process, process: $0.name, reason: $0.reason,
                     explanation: $0.explanation)
             },
             coordination: coordination(for: Credentials(peer)),
@@ -76,7 +76,7 @@ final class ServedMount: ServedStore, MountService {
 
     func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
         store.recentDocuments(limit: limit, for: Credentials(peer)).map {
-            RecentDocument(path: DocumentPath(shown($0.path)), used: $0.used)
+            RecentDocument(path: place($0.path), used: $0.used)
         }
     }
 
@@ -94,9 +94,6 @@ final class ServedMount: ServedStore, MountService {
     func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount] {
         store.tags(for: Credentials(peer)).map { TagCount(name: $0.name, count: $0.count) }
     }
-
-    /// A document's path as its users see it.
-    func shown(_ path: StorePath) -> [UInt8] { configuration.mountPoint + [UInt8(ascii: "/")] + path.bytes }
 }
 
 extension Credentials {

@@ -106,7 +106,7 @@ private final class ClaimInMount: ServedClaim {
         holders.prefix(3).map { holder in
             // The other may claim more than the asker may know of.
             let isKnown = mount.store.mayBeNamed(holder.path, to: asker)
-            let path = isKnown ? "\(DocumentPath(mount.shown(holder.path)))" : "what is claimed"
+            let path = isKnown ? "\(mount.place(holder.path))" : "what is claimed"
             let process = holder.name.isEmpty ? "process \(holder.process)" : "\(holder.name) (pid \(holder.process))"
             return "\(path) is held by \(process)" + (holder.purpose.map { " for \($0)" } ?? "")
         }.joined(separator: ", ")

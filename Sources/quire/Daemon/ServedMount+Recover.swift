@@ -12,7 +12,7 @@ extension ServedMount {
     func keptVersions(before: UInt64?, for peer: Peer) throws(ServiceFailure) -> [RecoverableVersion] {
         store.keptVersions(before: before, count: Self.mostVersions, for: Credentials(peer)).map { version in
             RecoverableVersion(
-                id: version.id, path: DocumentPath(shown(version.document)), time: Double(version.time) / 1e9,
+                id: version.id, path: place(version.document), time: Double(version.time) / 1e9,
                 size: version.size, hasContent: version.hasContent,
                 saver: version.saver.map { .init(pid: $0.pid, process: $0.name, uid: $0.uid) },
                 reason: version.reason.word, explanation: version.reason.description, owner: version.owner,
