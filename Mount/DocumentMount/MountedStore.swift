@@ -66,8 +66,8 @@ public final class MountedStore: Sendable {
         versions = try Self.openVersions(self.configuration, store, log)
         do throws(Errno) {
             fileSystem = try MountedFileSystem(
-                store: store, rootStatus: status, privileges: privileges, virtualFolders: virtualFolders, journal: journal,
-                tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
+                store: store, storeName: Self.lastName(of: configuration.mountPoint), rootStatus: status, privileges: privileges,
+                virtualFolders: virtualFolders, journal: journal, tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
                 cacheTime: isRemote ? CacheTime(seconds: 1) : .untilNotified, folderCapacity: Self.folderCapacity,
                 versions: versions, options: configuration.options, session: SessionReference(), log: log)
         } catch {
@@ -142,17 +142,27 @@ public final class MountedStore: Sendable {
         } catch {
             throw MountFailure("\(text): cannot be opened: \(error)")
         }
+        try refuse(SnapshotsFolder.name, in: store, text, "that is Quire's own: rename it")
         guard configuration.options.virtualFolders != .off else { return store }
         for name in VirtualFolders.names {
-            var status = cl_status()
-            let result = name.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-            if result == 0 {
-                throw MountFailure(
-                    "\(text)/\(name): the store has an entry with the name of a virtual folder, which the mount would hide. "
-                        + "Rename it, or mount with -o virtual=off")
-            }
+            try refuse(
+                name, in: store, text,
+                "of a virtual folder, which the mount would hide. Rename it, or mount with -o virtual=off")
         }
         return store
+    }
+
+    /// What the store has under a name of the mount's own is never hidden silently.
+    private static func refuse(
+        _ name: EntryName, in store: Descriptor, _ text: String, _ explanation: String
+    ) throws(MountFailure) {
+        var status = cl_status()
+        let result = name.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        if result == 0 { throw MountFailure("\(text)/\(name): the store has an entry with the name \(explanation)") }
+    }
+
+    private static func lastName(of path: [UInt8]) -> EntryName {
+        path.split(separator: UInt8(ascii: "/")).last.flatMap { EntryName(Array($0)) } ?? EntryName("store")
     }
 
     /// A store that cannot be written is mounted read-only, so that apps see it at once and not at their first write.

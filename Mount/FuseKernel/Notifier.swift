@@ -10,6 +10,7 @@ public final class Notifier: @unchecked Sendable {
         case entry(NodeID, [UInt8])
         case entryAwaited(NodeID, [UInt8], Signal)
         case contents(NodeID)
+        case contentsAwaited(NodeID, Signal)
     }
     private struct State {
         var queue: [Notice] = []
@@ -41,6 +42,13 @@ public final class Notifier: @unchecked Sendable {
 
     /// Attributes, and what the kernel kept of the content or of a folder's listing.
     public func contentsChanged(of node: NodeID) { enqueue(.contents(node)) }
+
+    /// Has the kernel write out what apps have stored through mappings, and waits until it has, for `seconds` at most.
+    public func bringStoresHome(of node: NodeID, waitingAtMost seconds: Double) {
+        let done = Signal()
+        enqueue(.contentsAwaited(node, done))
+        done.wait(seconds: seconds)
+    }
 
     /// Attributes only. Takes no lock in the kernel: called at once, on any thread.
     public func attributesChangedNow(of node: NodeID) {
@@ -88,6 +96,9 @@ public final class Notifier: @unchecked Sendable {
             sendEntry(folder, name)
             done.signal()
         case .contents(let node): fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
+        case .contentsAwaited(let node, let done):
+            fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
+            done.signal()
         }
     }
 

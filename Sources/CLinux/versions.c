@@ -43,6 +43,7 @@ int cl_file_system(int fd, struct cl_file_system *out) {
 const uint32_t CL_FLAGS_GIVEN = FS_SECRM_FL | FS_UNRM_FL | FS_COMPR_FL | FS_SYNC_FL | FS_NODUMP_FL | FS_NOATIME_FL | FS_NOCOMP_FL |
                                 FS_JOURNAL_DATA_FL | FS_NOTAIL_FL | FS_NOCOW_FL | FS_DAX_FL,
                CL_FLAGS_FORBIDDING = FS_IMMUTABLE_FL | FS_APPEND_FL;
+int cl_clone(int to, int from) { RESULT(ioctl(to, FICLONE, from)); }
 int cl_get_flags(int fd, uint32_t *flags) { RESULT(ioctl(fd, FS_IOC_GETFLAGS, flags)); }
 int cl_set_flags(int fd, uint32_t flags) { RESULT(ioctl(fd, FS_IOC_SETFLAGS, &flags)); }
 int cl_get_project(int fd, uint32_t *project) {

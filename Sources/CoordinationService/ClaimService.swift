@@ -48,5 +48,9 @@ public struct ClaimCall: Codable, Hashable, Sendable {
 
 public struct GrantedClaim: Codable, Hashable, Sendable {
     public var claim: UInt64
-    public init(claim: UInt64) { self.claim = claim }
+    /// Where the items to be read are, as they were when the claim was granted: for each intent in order; nil for one that has
+    /// no snapshot.
+    public var snapshots: [DocumentPath?]
+
+    public init(claim: UInt64, snapshots: [DocumentPath?] = []) { (self.claim, self.snapshots) = (claim, snapshots) }
 }

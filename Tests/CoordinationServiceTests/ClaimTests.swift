@@ -22,7 +22,7 @@ struct ClaimTests {
             let restored = try ServiceConnection(to: socket).undoTagRemoval()
             #expect(restored == 4)
             claim.decide()
-            #expect(peer.receive() == #"{"parameters":{"claim":1}}"#)
+            #expect(peer.receive() == #"{"parameters":{"claim":1,"snapshots":[]}}"#)
             #expect(claim.ended == [])
             peer.send(#"{"method":"org.quire.Coordination.Release","parameters":{"claim":1}}"#)
             #expect(peer.receive() == #"{"parameters":{}}"#)
@@ -71,7 +71,7 @@ struct ClaimTests {
             #expect(peer.receive()?.contains("PermissionDenied") == true)
             peer.send(Self.call)
             claim(2, of: mount).decide()
-            #expect(peer.receive() == #"{"parameters":{"claim":2}}"#)
+            #expect(peer.receive() == #"{"parameters":{"claim":2,"snapshots":[]}}"#)
         }
     }
 
@@ -99,7 +99,7 @@ struct ClaimTests {
             peer.send(Self.call)
             peer.send(#"{"method":"org.quire.Mount.UndoTagRemoval"}"#)
             claim(1, of: mount).decide()
-            #expect(peer.receive() == #"{"parameters":{"claim":1}}"#)
+            #expect(peer.receive() == #"{"parameters":{"claim":1,"snapshots":[]}}"#)
             #expect(peer.receive() == #"{"parameters":{"restored":4}}"#)
         }
     }

@@ -36,7 +36,8 @@ public final class ClaimTicket: Sendable {
 }
 
 public enum ClaimOutcome: Hashable, Sendable {
-    case granted
+    /// - snapshots: where in the mount the items to be read are, as they were, in the order they were asked for.
+    case granted(snapshots: [StorePath])
     case refused(ClaimRefusal)
 }
 
@@ -47,6 +48,8 @@ public enum ClaimRefusal: Error, Hashable, Sendable {
     case deadlock(holders: [ClaimHolder])
     /// A presenter could not save, or make room.
     case presenterFailed(String)
+    /// An item cannot be kept as it is.
+    case noSnapshot(of: StorePath, reason: String, writer: ClaimHolder?)
     /// The mount ends.
     case ended
 }

@@ -40,6 +40,8 @@ extension Coordinator {
     func end(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
         guard state.tickets.removeValue(forKey: id) != nil else { return }
         state.awaitingWriters[id] = nil
+        state.awaitingSnapshots.remove(id)
+        actions.ended.append(id)
         endInquiries(of: id, &state, &actions)
         for begun in state.claims.release(id) { begin(begun, &state, &actions) }
         for open in state.waitingOpens.values where open.claim == id { letGo(open, isLate: false, &state, &actions) }
@@ -70,7 +72,7 @@ extension Coordinator {
     // MARK: - Who wrote before
 
     func awaitWriters(of id: ClaimID, _ state: inout State, _ actions: inout Actions) {
-        state.awaitingWriters[id] = AwaitedWriters(lastPass: state.lastPass)
+        state.awaitingWriters[id] = AwaitedWriters(lastPass: state.lastPass, since: Self.now)
         actions.looksForWriters = true
     }
 
@@ -84,19 +86,32 @@ extension Coordinator {
         let nobodyEnters = gate.isEmpty
         let writers = self.writers.current { path in waiting.contains { $0.1.concernsContent(of: path) } }
         change { state, actions in
-            for id in waiting.map(\.0).sorted() where isDrained(id, nobodyEnters, passing, state) {
-                let awaited = writers.filter { state.claims.awaits($0.writer, writing: $0.path, for: id) }
+            for (id, request) in waiting.sorted(by: { $0.0 < $1.0 }) where isDrained(id, nobodyEnters, passing, state) {
+                let met = writers.filter { state.claims.awaits($0.writer, writing: $0.path, for: id) }
+                let awaited = stillAwaited(met, by: request, &state.awaitingWriters[id]!)
                 guard awaited.isEmpty else {
                     state.awaitingWriters[id]!.writers = awaited.map { ClaimHolder($0) }
                     continue
                 }
                 state.awaitingWriters[id] = nil
-                guard state.claims.grant(id), let ticket = state.tickets[id] else { continue }
-                actions.answers.append((ticket, .granted))
+                grantOrFreeze(id, &state, &actions)
             }
             if !state.awaitingWriters.isEmpty { actions.wakesThread = true }
         }
     }
+
+    /// Of those who write a claim's items, whom it goes on waiting for. A reader waits for who was there before it, and for who
+    /// writes in place only for a moment: the snapshot has a copy then.
+    private func stillAwaited(
+        _ met: [DocumentWriter], by request: ClaimRequest, _ awaited: inout AwaitedWriters
+    ) -> [DocumentWriter] {
+        let first = awaited.first ?? Set(met.map(\.id))
+        awaited.first = first
+        let isPatient = Self.now &- awaited.since < Self.livePatience
+        return met.filter { request.writesContent(of: $0.path) || first.contains($0.id) && (isPatient || !$0.isLive) }
+    }
+
+    private static let livePatience: UInt64 = 1_000_000_000
 
     /// Whether all who had got through the gate before a claim that excludes writers began are to be seen as writers now. What
     /// opens while readers claim has come after them.

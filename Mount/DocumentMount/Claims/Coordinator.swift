@@ -15,6 +15,8 @@ final class Coordinator: Sendable {
         /// Claims that have begun and that no presenter holds up: granted when nobody writes their items any more.
         var awaitingWriters: [ClaimID: AwaitedWriters] = [:]
         var claimInquiries: [ClaimID: InquiryID] = [:]
+        /// Granted when their snapshots are taken.
+        var awaitingSnapshots: Set<ClaimID> = []
         /// Opens for writing that were let through while claims kept others out, until they are done.
         var passing: Set<OpenPass> = []
         var lastPass = OpenPass(0)
@@ -22,22 +24,24 @@ final class Coordinator: Sendable {
         var sessions: [PresenterID: PresenterSession] = [:]
         var inquiries: [InquiryID: Inquirer] = [:]
         var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
+        /// The events up to this one have been told to presenters.
+        var lastEvent: UInt64 = 0
+        var listener: EventHub.ListenerID?
+
         /// Lets an open for writing through.
         mutating func issuePass() -> OpenPass {
             lastPass = OpenPass(lastPass.rawValue + 1)
             passing.insert(lastPass)
             return lastPass
         }
-
-        /// The events up to this one have been told to presenters.
-        var lastEvent: UInt64 = 0
-        var listener: EventHub.ListenerID?
-
     }
 
     struct AwaitedWriters {
         /// What was let through until then may not be seen as a writer yet.
         let lastPass: OpenPass
+        let since: UInt64
+        /// Those met at the first look: who comes later is not waited for by readers.
+        var first: Set<DocumentWriter.ID>?
         /// Those met at the last look.
         var writers: [ClaimHolder] = []
     }
@@ -55,6 +59,9 @@ final class Coordinator: Sendable {
         var sessions: [PresenterSession] = []
         var wakesThread = false
         var looksForWriters = false
+        var snapshots: [WantedSnapshot] = []
+        /// Claims that have ended, whose snapshots go.
+        var ended: [ClaimID] = []
     }
 
     /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
@@ -65,15 +72,18 @@ final class Coordinator: Sendable {
     let events: EventHub
     let times: CoordinationTimes
     let writers: DocumentWriters
+    let snapshots: SnapshotService
+    let snapshotQueue = SnapshotQueue()
     /// Threads whose open goes on after presenters were asked, and comes back.
     let asked = SentOnThreads()
     private let wake = Signal()
     private let isOver = Atomic<Bool>(false)
-    private let thread = Mutex<NamedThread?>(nil)
+    private let threads = Mutex<[NamedThread]>([])
 
-    init(events: EventHub, writers: DocumentWriters, times: CoordinationTimes) {
+    init(events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, times: CoordinationTimes) {
         self.events = events
         self.writers = writers
+        self.snapshots = snapshots
         self.times = times
     }
 
@@ -85,24 +95,25 @@ final class Coordinator: Sendable {
     ///   - prepare: readies the thread for opening documents as those who wait to open them.
     ///   - open: opens what has waited.
     func start(_ prepare: @escaping @Sendable () -> Void, open: @escaping @Sendable (WaitingOpen) -> Void) {
-        thread.withLock {
-            $0 = NamedThread("quire-claims") { [self] in
-                prepare()
-                while !isOver.load(ordering: .relaxed) {
-                    let pause = work()
-                    let ready = gate.takeReady()
-                    for waiting in ready { open(waiting) }
-                    if ready.isEmpty { wake.wait(seconds: pause) }
-                }
+        let claims = NamedThread("quire-claims") { [self] in
+            prepare()
+            while !isOver.load(ordering: .relaxed) {
+                let pause = work()
+                let ready = gate.takeReady()
+                for waiting in ready { open(waiting) }
+                if ready.isEmpty { wake.wait(seconds: pause) }
             }
         }
+        let snapshots = NamedThread("quire-snapshots") { [self] in snapshotQueue.run { take($0) } }
+        threads.withLock { $0 = [claims, snapshots] }
     }
 
     /// The mount is gone: claims that were not granted are refused, opens that still wait answer EIO as they go.
     func stop() {
         isOver.store(true, ordering: .relaxed)
         wake.signal()
-        thread.withLock { $0.take() }?.join()
+        snapshotQueue.end()
+        for thread in threads.withLock({ threads in defer { threads = [] }; return threads }) { thread.join() }
         change { state, actions in
             for ticket in state.tickets.values { actions.answers.append((ticket, .refused(.ended))) }
             state.waitingOpens = [:]
@@ -166,6 +177,8 @@ final class Coordinator: Sendable {
         }
         for (ticket, outcome) in actions.answers { ticket.answer(outcome) }
         for session in actions.sessions { session.wake() }
+        for id in actions.ended { snapshots.drop(id) }
+        for wanted in actions.snapshots where !takeAtOnce(wanted) { snapshotQueue.add(wanted) }
         gate.makeReady(actions.opens)
         if actions.wakesThread || !actions.opens.isEmpty { wake.signal() }
         if actions.looksForWriters { grantWhatNobodyWrites() }

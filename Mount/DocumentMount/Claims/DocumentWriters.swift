@@ -4,8 +4,17 @@ import StorePrimitives
 
 /// Somebody who writes a document at this moment.
 struct DocumentWriter: Sendable {
+    enum ID: Hashable, Sendable {
+        case save(VersionID)
+        case handle(ObjectIdentifier)
+    }
+
+    let id: ID
     let path: StorePath
     let writer: Claimant
+
+    /// Whether it writes the document in place.
+    var isLive: Bool { if case .handle = id { true } else { false } }
 }
 
 /// Who writes which documents, and who makes requests, for the coordinator. Called with no lock held.
@@ -17,11 +26,11 @@ struct DocumentWriters: Sendable {
     /// is wanted.
     func current(where isWanted: (StorePath) -> Bool) -> [DocumentWriter] {
         let saving = saves.openSaves.filter { isWanted($0.path) }.map { entry in
-            DocumentWriter(path: entry.path, writer: claimant(entry.save.process, user: 0))
+            DocumentWriter(id: .save(entry.save.working), path: entry.path, writer: claimant(entry.save.process, user: 0))
         }
         let live = handles.current.compactMap { handle -> DocumentWriter? in
             guard saves.reason(of: handle) != nil, let path = saves.path(of: handle.node), isWanted(path) else { return nil }
-            return DocumentWriter(path: path, writer: claimant(of: handle.caller))
+            return DocumentWriter(id: .handle(ObjectIdentifier(handle)), path: path, writer: claimant(of: handle.caller))
         }
         return saving + live
     }

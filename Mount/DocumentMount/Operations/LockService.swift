@@ -71,6 +71,23 @@ final class LockService: @unchecked Sendable {
         change { $0.unlock(range, of: owner, kind, on: document) }
     }
 
+    /// Locks all of several documents for reading, against byte range locks for writing; if that would have to wait, none of
+    /// them, and returns what is in the way. Until `dropShared`.
+    func holdShared(_ documents: [LockedDocument], as owner: LockOwner) -> AdvisoryLock? {
+        let wanted = documents.map { document in
+            AdvisoryLock.record(
+                .shared, .all, of: document, owner: owner, handle: LockHandle(owner.rawValue), pid: getpid())
+        }
+        return state.withLock { state in
+            for lock in wanted { if let conflict = state.table.firstConflict(with: lock) { return conflict } }
+            for lock in wanted { _ = state.table.request(lock, blocking: false, now: Self.now) }
+            noteUse(state)
+            return nil
+        }
+    }
+
+    func dropShared(_ owner: LockOwner) { released(handle: HandleID(owner.rawValue)) }
+
     func firstConflict(with lock: AdvisoryLock) -> AdvisoryLock? { state.withLock { $0.table.firstConflict(with: lock) } }
 
     /// A descriptor was closed: the record locks of the process on the document end.
@@ -146,4 +163,11 @@ final class LockService: @unchecked Sendable {
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
+}
+
+extension LockOwner {
+    private static let count = Atomic<UInt64>(0)
+
+    /// The daemon itself, for one snapshot: an owner and a handle that the kernel names for nobody, being odd.
+    static var ofSnapshot: LockOwner { LockOwner(count.add(2, ordering: .relaxed).newValue | 1) }
 }

@@ -25,6 +25,7 @@ final class MountedFileSystem: FileSystemOperations {
     let writers = WriterTable()
     let saves: SaveService
     let coordinator: Coordinator
+    let snapshots: SnapshotService
     /// Files and folders that the kernel holds open.
     let openHandles = Atomic<Int>(0)
     let log: Logger
@@ -34,7 +35,7 @@ final class MountedFileSystem: FileSystemOperations {
     let cacheTime: CacheTime
 
     init(
-        store: Descriptor, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders?,
+        store: Descriptor, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders?,
         journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int,
         versions: VersionStore, options: MountOptions, session: SessionReference, log: Logger
     ) throws(Errno) {
@@ -54,8 +55,12 @@ final class MountedFileSystem: FileSystemOperations {
         self.session = session
         saves = try SaveService(
             table: table, locator: locator, store: versions, journal: journal, session: session, options: options, log: log)
+        snapshots = SnapshotService(
+            store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
+            session: session)
         coordinator = Coordinator(
-            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), times: options.coordinationTimes)
+            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots,
+            times: options.coordinationTimes)
     }
 
     func prepareThread() { privileges.prepareThread() }

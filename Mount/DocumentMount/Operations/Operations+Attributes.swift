@@ -26,6 +26,7 @@ extension MountedFileSystem {
     func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeChanges) throws(Errno) -> Attributes {
         let node = table.node(node)
         if let item = node.item {
+            if item is SnapshotEntry || item is SnapshotFolder { throw .readOnlyFileSystem }
             // chmod, chown and touch on a link or folder that is made anew at each look: accepted, without effect.
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
@@ -72,6 +73,7 @@ extension MountedFileSystem {
         } else {
             try saves.changing(node) { () throws(Errno) in
                 let writable = try locator.opened(node, flags: O_WRONLY)
+                saves.pins.willWrite(writable)
                 _ = try check(cl_ftruncate(writable.number, size))
             }
         }

@@ -11,9 +11,8 @@ extension MountedFileSystem {
         let node = table.node(node)
         if node.hasNoCapabilities.load(ordering: .relaxed), Self.isCapability(name) { throw .noData }
         if let value = mountAttributes.value(of: name) { return try copy(value, into: buffer) }
-        guard node.item == nil else { throw .noData }
+        guard let descriptor = try attributeSource(of: node) else { throw .noData }
         if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: try document(node)), into: buffer) }
-        let descriptor = try locator.pathDescriptor(of: node)
         return try withProcPath(of: descriptor) { (path) throws(Errno) in
             try check(cl_getxattr(path, name, buffer.baseAddress, buffer.count))
         }
@@ -23,8 +22,7 @@ extension MountedFileSystem {
         throws(Errno) -> Int
     {
         let node = table.node(node)
-        guard node.item == nil else { return 0 }
-        let descriptor = try locator.pathDescriptor(of: node)
+        guard let descriptor = try attributeSource(of: node) else { return 0 }
         let length = try withProcPath(of: descriptor) { (path) throws(Errno) in
             try check(cl_listxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count))
         }
@@ -68,6 +66,11 @@ extension MountedFileSystem {
         let descriptor = try locator.pathDescriptor(of: node)
         try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
         journal.touched(node, by: caller, isIndexed: isTags(name))
+    }
+
+    private func attributeSource(of node: Node) throws(Errno) -> Descriptor? {
+        if let item = node.item { return attributeSource(of: item) }
+        return try locator.pathDescriptor(of: node)
     }
 
     private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "system.posix_acl_access") == 0 }

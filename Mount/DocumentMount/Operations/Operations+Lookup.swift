@@ -11,7 +11,7 @@ extension MountedFileSystem {
             let caller = credentials(of: caller)
             return try entry(for: try item.child(EntryName(copying: name), caller), caller)
         }
-        if parent.isRoot, let virtualFolders, name[0] == CChar(UInt8(ascii: ".")), let item = virtualFolders.folder(named: name) {
+        if parent.isRoot, name[0] == CChar(UInt8(ascii: ".")), let item = topItem(named: name) {
             return try entry(for: item, credentials(of: caller))
         }
         if parent.isRoot, saves.watches.areAskedFor(name, by: caller) { return try supersededEntry() }
@@ -22,6 +22,11 @@ extension MountedFileSystem {
         } catch .noSuchFileOrDirectory {
             return .absent(validity: cacheTime)
         }
+    }
+
+    /// What of the mount's own stands at its root.
+    private func topItem(named name: BorrowedName) -> (any VirtualItem)? {
+        SnapshotsFolder.name.matches(name) ? snapshots.folder : virtualFolders?.folder(named: name)
     }
 
     func forget(_ node: NodeID, count: UInt64) { table.forget(table.node(node), count: count) }

@@ -100,8 +100,13 @@ extension MountedFileSystem {
     /// The names of the virtual folders are taken, and nothing is made in a virtual folder but through its item.
     func refuseVirtual(_ parent: Node, _ name: BorrowedName) throws(Errno) {
         if parent.item != nil { throw .notPermitted }
-        if parent.isRoot, let virtualFolders, virtualFolders.isReserved(name) { throw .notPermitted }
+        if parent.isRoot, isReserved(name) { throw .notPermitted }
         if isHidden(name) { throw .notPermitted }
+    }
+
+    /// Whether nothing of the store can have this name at the root.
+    func isReserved(_ name: BorrowedName) -> Bool {
+        SnapshotsFolder.name.matches(name) || virtualFolders?.isReserved(name) == true
     }
 
     /// The names that versions have for a moment (`HiddenName`).

@@ -8,7 +8,7 @@ import SystemPackage
 extension MountedFileSystem {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
         let node = table.node(node)
-        guard node.item == nil else { return reply.fail(.notPermitted) }
+        if let item = node.item { return openItem(item, node, flags: flags, caller, reply) }
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
         if writes ? !coordinator.gate.enter() : coordinator.gate.isGuarded.load(ordering: .relaxed) {
             return openGuarded(WaitingOpen(node, flags: flags, caller, deadline: coordinator.openDeadline), reply)
@@ -91,6 +91,7 @@ extension MountedFileSystem {
         let writable = flags & O_ACCMODE != O_RDONLY
         while true {
             let opening = try saves.open(node, flags: flags, caller)
+            if opening.decision.version == nil { saves.pins.willWrite(opening.file) }
             let registered = register(
                 node, opening.file, flags: flags, caller, before: opening.status, isNew: false, opening.decision,
                 isAmongSaves: opening.versions != nil)
@@ -234,7 +235,7 @@ extension MountedFileSystem {
         }
     }
 
-    private func handOver(_ handle: FileHandle) -> HandleID {
+    func handOver(_ handle: FileHandle) -> HandleID {
         openHandles.add(1, ordering: .relaxed)
         return handle.handedToKernel()
     }
@@ -271,6 +272,7 @@ extension MountedFileSystem {
         }
         handle.endRedirection()
         if let finished { session.current?.closeBacking(finished) }
+        (node.item as? SnapshotEntry)?.closed(handle)
         if handle.isWritable {
             writers.closed(handle)
             saves.released(handle)

@@ -13,7 +13,7 @@ extension MountedFileSystem {
             return try renameVirtual(caller, from: parent, name, to: newParent, newName, flags: flags)
         }
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
-        if newParent.isRoot, virtualFolders?.isReserved(newName) == true { throw .notPermitted }
+        if newParent.isRoot, isReserved(newName) { throw .notPermitted }
         if isHidden(newName) { throw .notPermitted }
         let (folder, newFolder) = (try locator.folder(parent), try locator.folder(newParent))
         let exchanges = flags & CL_RENAME_EXCHANGE != 0

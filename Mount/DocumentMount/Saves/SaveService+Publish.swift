@@ -220,6 +220,7 @@ extension SaveService {
         } catch {
             throw .failed(error)
         }
+        pins.willWrite(target)
         version.written.withLock { $0 = 0..<0 }
         defer { version.written.withLock { $0 = nil } }
         try version.copy.publishInPlace(at: path, in: folder, into: target, keepingTimes: !plan.setsModificationTime)

@@ -32,6 +32,7 @@ final class SaveService: Sendable {
     /// The kernel is to look all names up once more at the next beat.
     let asksAgain = Atomic<Bool>(false)
     let clock = SaveClock()
+    let pins: SnapshotPins
     let watches: DocumentWatches
 
     init(
@@ -48,6 +49,7 @@ final class SaveService: Sendable {
         guard let processes = ProcessTable() else { throw .noSuchFileOrDirectory }
         self.processes = processes
         watches = DocumentWatches(table: table, log: log)
+        pins = SnapshotPins(versions: store, log: log)
     }
 
     func start(mountPoint: [UInt8], _ startRepeating: @escaping MountConfiguration.StartRepeating) {

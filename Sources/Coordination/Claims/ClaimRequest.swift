@@ -79,6 +79,15 @@ public struct ClaimIntent: Hashable, Sendable {
         return !options.contains(.metadataOnly)
     }
 
+    /// Whether it is given the item as it is at the moment of the grant.
+    public var wantsSnapshot: Bool {
+        guard case .reading(let options) = access else { return false }
+        return !options.contains(.metadataOnly)
+    }
+
+    /// Whether it takes the item as it is, if it cannot be kept so.
+    public var mayBeLive: Bool { if case .reading(let options) = access { options.contains(.live) } else { false } }
+
     /// Whether the two name a document in common.
     func meets(_ other: ClaimIntent) -> Bool {
         path == other.path || coversContents && other.path.isInside(path) || other.coversContents && path.isInside(other.path)
@@ -103,8 +112,13 @@ public struct ClaimRequest: Hashable, Sendable {
     public var isWriting: Bool { intents.contains(where: \.isWriting) }
 
     /// Whether it matters to it who writes a document's content meanwhile.
-    public func concernsContent(of path: StorePath) -> Bool {
+    public func concernsContent(of path: StorePath) -> Bool { claims(path) { _ in true } }
+
+    /// Whether it is to write a document's content.
+    public func writesContent(of path: StorePath) -> Bool { claims(path, where: \.isWriting) }
+
+    private func claims(_ path: StorePath, where isMeant: (ClaimIntent) -> Bool) -> Bool {
         let item = ClaimIntent(path, .writing([]))
-        return intents.contains { $0.concernsContent && $0.meets(item) }
+        return intents.contains { isMeant($0) && $0.concernsContent && $0.meets(item) }
     }
 }

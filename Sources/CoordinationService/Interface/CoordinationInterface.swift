@@ -78,15 +78,21 @@ enum CoordinationInterface {
         # Answered when all items are the caller's, who came first being served first.
         # Claims of one purpose and user never wait for each other. within: a claim of
         # the same connection, which is held until this one is decided. timeout: in seconds,
-        # else as long as the mount has opens wait (coordination-timeout).
+        # else as long as the mount has opens wait (coordination-timeout). snapshots: for
+        # each intent in order, where what is read stands as it was when the claim was
+        # granted, whoever writes it meanwhile; gone when the claim ends. Null for what is
+        # written, and for metadataOnly.
         method Claim(intents: []Intent, purpose: ?string, within: ?int, timeout: ?float)
-          -> (claim: int)
+          -> (claim: int, snapshots: []?string)
 
         # Ends a claim of this connection. discard: drops what was saved within it.
         method Release(claim: int, discard: ?bool) -> ()
 
         # The claim was not granted in time; message says who is in the way.
         error TimedOut (message: string)
+
+        # What is to be read cannot be kept as it is: message says why.
+        error NoSnapshot (message: string)
 
         # Who is in the way waits for the caller.
         error Deadlock (message: string)

@@ -10,14 +10,16 @@ struct CoordinateCommand: ParsableCommand {
         discussion: """
             Claims documents, or folders with all that is in them, and runs COMMAND while it holds them. Who has them open \
             for writing is waited for, programs that show them save first, and other programs that open what is claimed \
-            with --write for writing wait until COMMAND has ended, some seconds at most. Nobody waits for a reader.
+            with --write for writing wait until COMMAND has ended, some seconds at most. Nobody waits for a reader: COMMAND \
+            finds what is claimed with --read, as it was when COMMAND began, at the paths in QUIRE_SNAPSHOT_1, QUIRE_SNAPSHOT_2 \
+            and so on, in the order of the --read options; QUIRE_SNAPSHOT is the first.
 
-            Options, for the items of their kind: immediately, withoutChanges (reading); merging, replacing, moving, \
+            Options, for the items of their kind: immediately, withoutChanges, live (reading); merging, replacing, moving, \
             deleting (writing); metadataOnly.
 
             Examples:
               quire coordinate --write report.odt -- soffice --headless --convert-to odt report.docx
-              quire coordinate --read Accounts --timeout 60 -- tar -czf accounts.tar.gz Accounts
+              quire coordinate --read Accounts --timeout 60 -- sh -c 'tar -czf accounts.tar.gz -C "$QUIRE_SNAPSHOT" .'
 
             Exit codes: COMMAND's, or 128 and the number of the signal that ended it; 75 not claimed in time, the message \
             says who is in the way; 1 failed; 64 the command line is wrong; 126 COMMAND cannot be run; 127 there is no such \
@@ -33,7 +35,7 @@ struct CoordinateCommand: ParsableCommand {
     @Option(help: "How many seconds to wait (10, or what the mount's coordination-timeout says).") var timeout: Double?
     @Argument(parsing: .postTerminator, help: "The command, after --.") var command: [String] = []
 
-    private static let readingOptions: Set<String> = ["immediately", "withoutChanges", "metadataOnly"]
+    private static let readingOptions: Set<String> = ["immediately", "withoutChanges", "metadataOnly", "live"]
     private static let writingOptions: Set<String> = ["merging", "replacing", "moving", "deleting", "metadataOnly"]
 
     func validate() throws {
@@ -51,7 +53,7 @@ struct CoordinateCommand: ParsableCommand {
     func run() throws {
         let (mount, intents) = try self.intents()
         let (connection, claim) = try claimed(intents, in: mount)
-        let status = try execute()
+        let status = try execute(with: claim.snapshots.compactMap(\.self))
         do {
             try connection.release(claim, discards: status != 0)
         } catch {
@@ -98,13 +100,19 @@ struct CoordinateCommand: ParsableCommand {
         return (mount, intents)
     }
 
+    private static func settings(for snapshots: [DocumentPath]) -> [String] {
+        guard let first = snapshots.first else { return [] }
+        return ["QUIRE_SNAPSHOT=\(first)"] + snapshots.enumerated().map { "QUIRE_SNAPSHOT_\($0 + 1)=\($1)" }
+    }
+
     /// Runs the command to its end, and passes on what asks this process to end.
-    private func execute() throws(CommandFailure) -> Int32 {
+    private func execute(with snapshots: [DocumentPath]) throws(CommandFailure) -> Int32 {
         // ^C goes to the command too: it decides what becomes of the claim.
         for number in [SIGINT, SIGQUIT] { signal(number, SIG_IGN) }
         do throws(Errno) {
             let child = try ChildProcess.spawn(
-                command[0], command.dropFirst().map { Array($0.utf8) }, environment: ChildProcess.inherited, newSession: false,
+                command[0], command.dropFirst().map { Array($0.utf8) }, environment: ChildProcess.inherited + Self.settings(for: snapshots),
+                newSession: false,
                 hasOwnInput: true)
             commandPID = child
             for number in [SIGTERM, SIGHUP] { signal(number) { kill(commandPID, $0) } }

@@ -20,7 +20,7 @@ extension ServedMount {
             let ticket = try store.claim(
                 intents, purpose: request.purpose, within: request.within.map { ClaimID($0) }, timeout: timeout,
                 for: MountedStore.Client(peer), onAnswer: wake)
-            return ClaimInMount(ticket, self, Credentials(peer))
+            return ClaimInMount(ticket, intents, self, Credentials(peer))
         } catch {
             throw .permissionDenied("this claim names what you may not read or write")
         }
@@ -73,18 +73,21 @@ extension ClaimCall.Intent {
 /// A claim of one peer.
 private final class ClaimInMount: ServedClaim {
     private let ticket: ClaimTicket
+    private let intents: [ClaimIntent]
     private let mount: ServedMount
-
     private let asker: Credentials
 
-    init(_ ticket: ClaimTicket, _ mount: ServedMount, _ asker: Credentials) {
-        (self.ticket, self.mount, self.asker) = (ticket, mount, asker)
+    init(_ ticket: ClaimTicket, _ intents: [ClaimIntent], _ mount: ServedMount, _ asker: Credentials) {
+        (self.ticket, self.intents, self.mount, self.asker) = (ticket, intents, mount, asker)
     }
 
     func outcome() throws(ServiceFailure) -> GrantedClaim? {
         switch ticket.outcome {
         case nil: return nil
-        case .granted: return GrantedClaim(claim: ticket.id.rawValue)
+        case .granted(let places):
+            var next = places.makeIterator()
+            let snapshots = intents.map { $0.wantsSnapshot ? next.next().map(mount.place) : nil }
+            return GrantedClaim(claim: ticket.id.rawValue, snapshots: snapshots)
         case .refused(let refusal): throw failure(refusal)
         }
     }
@@ -97,6 +100,8 @@ private final class ClaimInMount: ServedClaim {
         case .timedOut(let holders): .timedOut("not granted in time: \(text(holders))")
         case .deadlock(let holders): .deadlock("waiting would never end: \(text(holders)), which waits for this process")
         case .presenterFailed(let message): .failed("who shows the document could not let it go: \(message)")
+        case .noSnapshot(let path, let reason, let writer):
+            .noSnapshot("\(mount.place(path)): \(reason)" + (writer.map { "; it is open in \($0.process) (\($0.name))" } ?? ""))
         case .ended: .failed("the mount ends")
         }
     }

@@ -1,0 +1,110 @@
+import Coordination
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// Claims for reading are granted when their snapshot is taken.
+extension Coordinator {
+    /// A snapshot that is to be taken for a claim, of which nobody has to be waited for any more.
+    struct WantedSnapshot: Sendable {
+        let id: ClaimID
+        let items: [SnapshotService.Item]
+        let user: uid_t
+    }
+
+    /// Nobody is in the way of a claim any more.
+    func grantOrFreeze(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
+        guard let request = state.claims[id] else { return }
+        let items = request.intents.filter(\.wantsSnapshot).map { SnapshotService.Item(path: $0.path, mayBeLive: $0.mayBeLive) }
+        guard !items.isEmpty else { return grant(id, snapshots: [], &state, &actions) }
+        state.awaitingSnapshots.insert(id)
+        actions.snapshots.append(WantedSnapshot(id: id, items: items, user: request.claimant.user))
+    }
+
+    private func grant(_ id: ClaimID, snapshots: [StorePath], _ state: inout State, _ actions: inout Actions) {
+        guard state.claims.grant(id), let ticket = state.tickets[id] else { return }
+        actions.answers.append((ticket, .granted(snapshots: snapshots)))
+    }
+
+    /// Takes the snapshot of one document that nobody writes, which needs no thread; else false.
+    func takeAtOnce(_ wanted: WantedSnapshot) -> Bool {
+        guard wanted.items.count == 1, gate.isEmpty, state.withLock({ $0.passing.isEmpty }),
+            let place = snapshots.takeAtOnce(wanted.items[0], for: wanted.id, of: wanted.user)
+        else { return false }
+        finish(wanted.id, .success([place]))
+        return true
+    }
+
+    /// On the thread for snapshots.
+    func take(_ wanted: WantedSnapshot) {
+        guard state.withLock({ $0.awaitingSnapshots.contains(wanted.id) }) else { return }
+        do throws(SnapshotRefusal) {
+            let places = try snapshots.take(wanted.items, for: wanted.id, of: wanted.user) { awaitOpens() }
+            finish(wanted.id, .success(places))
+        } catch {
+            finish(wanted.id, .failure(error))
+        }
+    }
+
+    private func finish(_ id: ClaimID, _ result: Result<[StorePath], SnapshotRefusal>) {
+        change { state, actions in
+            // Released or expired meanwhile.
+            guard state.awaitingSnapshots.remove(id) != nil, let ticket = state.tickets[id] else { return actions.ended.append(id) }
+            switch result {
+            case .success(let places): grant(id, snapshots: places, &state, &actions)
+            case .failure(let refusal):
+                let writer = refusal.writer.map { writer in
+                    ClaimHolder(
+                        process: writer, name: ProcessFacts.name(of: writer) ?? "", user: 0, purpose: nil, path: refusal.path)
+                }
+                actions.answers.append((ticket, .refused(.noSnapshot(of: refusal.path, reason: refusal.reason, writer: writer))))
+                end(id, &state, &actions)
+            }
+        }
+    }
+
+    /// Waits for the opens for writing that are on their way; false if that takes longer than a second.
+    private func awaitOpens() -> Bool {
+        let lastPass = state.withLock { $0.lastPass }
+        for _ in 0..<Self.openLooks {
+            if gate.isEmpty, state.withLock({ state in !state.passing.contains { $0 <= lastPass } }) { return true }
+            usleep(Self.openPause)
+        }
+        return false
+    }
+
+    private static let openLooks = 10_000
+    private static let openPause: UInt32 = 100
+}
+
+/// Snapshots to be taken, one after the other.
+final class SnapshotQueue: Sendable {
+    private struct State {
+        var wanted: [Coordinator.WantedSnapshot] = []
+        var isOver = false
+    }
+    /// Leaf.
+    private let state = Mutex(State())
+    private let wake = Signal()
+
+    func add(_ wanted: Coordinator.WantedSnapshot) {
+        state.withLock { $0.wanted.append(wanted) }
+        wake.signal()
+    }
+
+    /// On a thread of its own, until `end`.
+    func run(_ take: (Coordinator.WantedSnapshot) -> Void) {
+        while true {
+            let (next, isOver) = state.withLock { state in
+                (state.wanted.isEmpty ? nil : state.wanted.removeFirst(), state.isOver)
+            }
+            if isOver { return }
+            if let next { take(next) } else { wake.wait() }
+        }
+    }
+
+    func end() {
+        state.withLock { $0.isOver = true }
+        wake.signal()
+    }
+}

@@ -1,0 +1,138 @@
+import CLinux
+import DocumentStore
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// Something in a snapshot that is no folder, as it was at the snapshot's instant: its inode is kept by a descriptor, and its
+/// content copied before somebody writes that in place.
+final class SnapshotEntry: VirtualItem {
+    private struct State {
+        var status: cl_status
+        /// O_PATH of the inode, or a copy of its content; nil if the content was lost: what wrote it in place came before it
+        /// could be copied.
+        var content: Descriptor?
+        var isCopied = false
+        /// It is shown as it is now.
+        var isLive = false
+        var handles: [ObjectIdentifier: FileHandle] = [:]
+    }
+
+    let key: [UInt8]
+    let type: mode_t
+    let pinned: FileIdentity
+    /// O_PATH of the inode: for its extended attributes, which are as they are now.
+    let inode: Descriptor
+    /// Its folder's, where there is room for a copy.
+    let folder: Descriptor
+    /// Leaf, held while the content is being copied.
+    private let state: Mutex<State>
+
+    init(key: [UInt8], status: cl_status, inode: Descriptor, in folder: Descriptor) {
+        self.key = key
+        self.inode = inode
+        self.folder = folder
+        type = status.st.st_mode & S_IFMT
+        pinned = FileIdentity(status)
+        state = Mutex(State(status: status, content: inode))
+    }
+
+    func attributes(_ caller: Credentials, inode: UInt64) -> stat {
+        snapshotAttributes(
+            state.withLock { state in
+                if state.isLive { _ = cl_statx_fd(self.inode.number, &state.status) }
+                return state.status
+            }, inode: inode)
+    }
+
+    var isLive: Bool { state.withLock { $0.isLive } }
+
+    func linkTarget() throws(Errno) -> [UInt8] {
+        guard type == S_IFLNK else { throw .invalidArgument }
+        return try withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { (buffer) throws(Errno) in
+            let length = try check(
+                cl_readlinkat(inode.number, "", buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count - 1))
+            return Array(buffer.prefix(length)) + [0]
+        }
+    }
+
+    /// Makes a handle of the content by `body`, which is told when it is another file. Until `closed`.
+    func opened(_ body: (Descriptor) throws(Errno) -> FileHandle) throws(Errno) -> FileHandle {
+        try state.withLock { (state) throws(Errno) in
+            guard let content = state.content else { throw .staleNFSFileHandle }
+            let handle = try body(content)
+            state.handles[ObjectIdentifier(handle)] = handle
+            return handle
+        }
+    }
+
+    func closed(_ handle: FileHandle) { _ = state.withLock { $0.handles.removeValue(forKey: ObjectIdentifier(handle)) } }
+
+    /// Has the content copied, once: it is written in place from now on, or already.
+    /// - Parameter losesContent: what to do if it cannot be: whoever has it open gets an error from then on; else nothing happens.
+    func detach(
+        losesContent: Bool, _ copy: (Descriptor) throws(FrozenCopyFailure) -> Descriptor
+    ) throws(FrozenCopyFailure) {
+        try state.withLock { (state) throws(FrozenCopyFailure) in
+            guard !state.isCopied, let content = state.content else { return }
+            do throws(FrozenCopyFailure) {
+                let copy = try copy(content)
+                state.content = copy
+                // It may have grown since it was first seen.
+                var (now, own) = (cl_status(), cl_status())
+                if cl_statx_fd(inode.number, &now) == 0, cl_statx_fd(copy.number, &own) == 0 {
+                    state.status.st.st_mtim = now.st.st_mtim
+                    state.status.st.st_size = own.st.st_size
+                    state.status.st.st_blocks = own.st.st_blocks
+                }
+            } catch {
+                guard losesContent else { throw error }
+                state.content = nil
+            }
+            state.isCopied = true
+            // Reads of an O_PATH descriptor answer EBADF.
+            for handle in state.handles.values { handle.redirect(to: state.content ?? inode, of: handle.node) }
+            if state.content == nil { throw .keepsChanging }
+        }
+    }
+
+    /// It is shown as it is, whoever writes it.
+    func stayLive() { state.withLock { ($0.isCopied, $0.isLive) = (true, true) } }
+}
+
+/// A folder in a snapshot.
+final class SnapshotFolder: VirtualItem {
+    let key: [UInt8]
+    let status: cl_status
+    let inode: Descriptor
+    let entries: [(name: EntryName, item: any VirtualItem)]
+    private let places: [EntryName: Int]
+
+    init(key: [UInt8], status: cl_status, inode: Descriptor, _ entries: [(name: EntryName, item: any VirtualItem)]) {
+        self.key = key
+        self.status = status
+        self.inode = inode
+        self.entries = entries
+        places = Dictionary(entries.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    var type: mode_t { S_IFDIR }
+
+    func attributes(_ caller: Credentials, inode: UInt64) -> stat { snapshotAttributes(status, inode: inode) }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        guard let place = places[name] else { throw .noSuchFileOrDirectory }
+        return entries[place].item
+    }
+
+    func children(_ caller: Credentials) -> [(EntryName, any VirtualItem)] { entries.map { ($0.name, $0.item) } }
+}
+
+/// As the file had them, under an inode number of its own.
+private func snapshotAttributes(_ status: cl_status, inode: UInt64) -> stat {
+    var result = status.st
+    result.st_ino = ino_t(inode)
+    return result
+}

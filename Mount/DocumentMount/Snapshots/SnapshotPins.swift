@@ -1,0 +1,65 @@
+import CLinux
+import DocumentStore
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// The inodes that snapshots show. Whoever is about to write one in place says so here first: an open for writing, a
+/// truncation, a publication into the document's own inode.
+final class SnapshotPins: Sendable {
+    /// Leaf.
+    private let entries = Mutex<[FileIdentity: [ObjectIdentifier: SnapshotEntry]]>([:])
+    private let count = Atomic<Int>(0)
+    private let versions: VersionStore
+    private let log: Logger
+
+    init(versions: VersionStore, log: Logger) { (self.versions, self.log) = (versions, log) }
+
+    func pin(_ entry: SnapshotEntry) {
+        entries.withLock { entries in
+            entries[entry.pinned, default: [:]][ObjectIdentifier(entry)] = entry
+            count.add(1, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    func unpin(_ entry: SnapshotEntry) {
+        entries.withLock { entries in
+            guard entries[entry.pinned]?.removeValue(forKey: ObjectIdentifier(entry)) != nil else { return }
+            if entries[entry.pinned]!.isEmpty { entries[entry.pinned] = nil }
+            count.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    /// How many there are. One atomic look.
+    var total: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    /// A file is about to be written in place: what snapshots show of it is copied before. One atomic look if there are none.
+    func willWrite(_ file: Descriptor) {
+        var status = cl_status()
+        guard total > 0, cl_statx_fd(file.number, &status) == 0 else { return }
+        let identity = FileIdentity(status)
+        for entry in entries.withLock({ entries in entries[identity].map { Array($0.values) } ?? [] }) {
+            do throws(FrozenCopyFailure) {
+                try entry.detach(losesContent: true) { (content) throws(FrozenCopyFailure) in
+                    try copy(content, entry, isStill: true)
+                }
+            } catch {
+                log.warning("a document in a snapshot is written in place and could not be copied before: it is lost to the snapshot")
+            }
+        }
+    }
+
+    func copy(
+        _ content: Descriptor, _ entry: SnapshotEntry, isStill: Bool
+    ) throws(FrozenCopyFailure) -> Descriptor {
+        let readable: Descriptor
+        do throws(Errno) {
+            readable = try withProcPath(of: content) { (path) throws(Errno) in try Descriptor(opening: path, flags: O_RDONLY) }
+        } catch {
+            throw .failed(error)
+        }
+        return try versions.frozenCopy(of: readable, in: entry.folder, isStill: isStill)
+    }
+}

@@ -1,0 +1,100 @@
+import CLinux
+import DocumentStore
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Opens what stands at some places of the store, folders with all that is in them, and tells whether names changed meanwhile.
+struct SnapshotWalk {
+    let table: NodeTable
+    let pins: SnapshotPins
+    /// How many files and folders it may take.
+    let limit: Int
+    let takesFolders: Bool
+    /// The regular files, pinned: unpin them when the walk is of no use.
+    private(set) var documents: [SnapshotEntry] = []
+    private var count = 0
+    /// Of each folder, what shows that names in it are the same still.
+    private var folders: [(folder: Descriptor, status: cl_status, known: (node: Node, moment: NameChanges.Moment)?)] = []
+
+    init(table: NodeTable, pins: SnapshotPins, limit: Int, takesFolders: Bool = true) {
+        self.table = table
+        self.pins = pins
+        self.limit = limit
+        self.takesFolders = takesFolders
+    }
+
+    /// What stands at a path; nil if there is nothing. Throws .tooManyOpenFiles over the limit, .isDirectory for a folder that
+    /// is not to be taken.
+    mutating func item(at path: StorePath, under store: Descriptor, key: [UInt8]) throws(Errno) -> (any VirtualItem)? {
+        let inode: Descriptor
+        let folder: Descriptor
+        do throws(Errno) {
+            folder = try Self.opened(path.parent, under: store, O_DIRECTORY)
+            inode = path.isRoot ? folder : try Self.opened(path, under: store, 0)
+        } catch .noSuchFileOrDirectory, .notDirectory {
+            return nil
+        }
+        return try item(inode, in: folder, key: key + path.bytes)
+    }
+
+    /// No link on the way is followed: the path's folders are where a lookup through the mount found them.
+    private static func opened(_ path: StorePath, under store: Descriptor, _ flags: Int32) throws(Errno) -> Descriptor {
+        let number = path.withCString { cl_open_beneath(store.number, $0, CL_O_PATH | O_NOFOLLOW | flags) }
+        return Descriptor(owning: try check(number))
+    }
+
+    private mutating func item(_ inode: Descriptor, in folder: Descriptor, key: [UInt8]) throws(Errno) -> any VirtualItem {
+        count += 1
+        guard count <= limit else { throw .tooManyOpenFiles }
+        var status = cl_status()
+        _ = try check(cl_statx_fd(inode.number, &status))
+        guard status.st.st_mode & S_IFMT == S_IFDIR else {
+            let entry = SnapshotEntry(key: key, status: status, inode: inode, in: folder)
+            if entry.type == S_IFREG {
+                pins.pin(entry)
+                documents.append(entry)
+            }
+            return entry
+        }
+        guard takesFolders else { throw .isDirectory }
+        let node = table.known(FileIdentity(status))
+        folders.append((inode, status, node.map { ($0, $0.nameChanges.now) }))
+        return SnapshotFolder(key: key, status: status, inode: inode, try entries(of: inode, key: key))
+    }
+
+    private mutating func entries(of folder: Descriptor, key: [UInt8]) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        let readable = try withProcPath(of: folder) { (path) throws(Errno) in
+            try Descriptor(opening: path, flags: O_RDONLY | O_DIRECTORY)
+        }
+        var names: [EntryName] = []
+        try FolderHandle.ReadAhead.all(of: readable) { entry in
+            if !Self.isDot(entry.name), !HiddenName.isHidden(entry.name) { names.append(EntryName(copying: entry.name)) }
+        }
+        var entries: [(EntryName, any VirtualItem)] = []
+        for name in names {
+            do throws(Errno) {
+                let inode = try name.withCString { (name) throws(Errno) in
+                    try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+                }
+                entries.append((name, try item(inode, in: folder, key: key + [UInt8(ascii: "/")] + name.bytes)))
+            } catch .noSuchFileOrDirectory {
+                // Gone since it was listed, which the look at the folder's times will tell.
+            }
+        }
+        return entries
+    }
+
+    private static func isDot(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, ".") == 0 || strcmp(name, "..") == 0 }
+
+    /// Whether the folders have the same names as when they were listed. Within `names.still`.
+    func isStill() -> Bool {
+        folders.allSatisfy { folder, before, known in
+            var now = cl_status()
+            guard cl_statx_fd(folder.number, &now) == 0, Node.Seen(now.st) == Node.Seen(before.st) else { return false }
+            // Changes within a tick of the file system's clock may not show in its times.
+            return known.map { $0.node.nameChanges.areStill(since: $0.moment) } ?? true
+        }
+    }
+}
