@@ -20,6 +20,9 @@ extension MountedStore {
     /// How long claims that name no time are waited for.
     public var claimTimeout: Duration { configuration.options.coordinationTimes.claims }
 
+    /// Whether a client may claim whatever there is, without a look at permissions.
+    public func mayAccessAll(_ caller: Credentials) -> Bool { fileSystem.tags.reach.isUnlimited(caller) }
+
     /// Asks for a claim; the ticket tells when it is decided, and `onAnswer` is called then, on any thread. Whoever has it calls
     /// `release`. Throws .permissionDenied if the client may not read or write an item.
     public func claim(

@@ -1,5 +1,7 @@
 /// What the daemon answers for `org.quire.Coordination`.
 public protocol ClaimService: Sendable {
+    /// Whether asking for a claim waits for nothing, not even the disk.
+    func isBrief(_ request: ClaimCall, for peer: Peer) -> Bool
     /// Asks for a claim. `wake` is called, on any thread, when it is decided.
     func claim(
         _ request: ClaimCall, for peer: Peer, wake: @escaping @Sendable () -> Void

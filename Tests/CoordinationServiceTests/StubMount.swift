@@ -90,6 +90,9 @@ final class StubMount: MountService {
     }
     let claims = Mutex<[StubClaim]>([])
 
+    /// Half of the claims, so that both ways of answering are used.
+    func isBrief(_ request: ClaimCall, for peer: Peer) -> Bool { request.intents.first?.access == .writing }
+
     func claim(
         _ request: ClaimCall, for peer: Peer, wake: @escaping @Sendable () -> Void
     ) throws(ServiceFailure) -> any ServedClaim {

@@ -77,10 +77,12 @@ extension Coordinator {
     private static let openPause: UInt32 = 100
 }
 
-/// Snapshots to be taken, one after the other.
+/// Snapshots to be taken, one after the other, and those that are to go: with a version's last descriptor the file system
+/// may have much to free.
 final class SnapshotQueue: Sendable {
     private struct State {
         var wanted: [Coordinator.WantedSnapshot] = []
+        var unwanted: [Snapshot] = []
         var isOver = false
     }
     /// Leaf.
@@ -92,14 +94,23 @@ final class SnapshotQueue: Sendable {
         wake.signal()
     }
 
+    func discard(_ snapshot: Snapshot) {
+        state.withLock { $0.unwanted.append(snapshot) }
+        wake.signal()
+    }
+
     /// On a thread of its own, until `end`.
     func run(_ take: (Coordinator.WantedSnapshot) -> Void) {
         while true {
-            let (next, isOver) = state.withLock { state in
-                (state.wanted.isEmpty ? nil : state.wanted.removeFirst(), state.isOver)
+            var (next, unwanted, isOver) = state.withLock { state in
+                defer { state.unwanted = [] }
+                return (state.wanted.isEmpty ? nil : state.wanted.removeFirst(), state.unwanted, state.isOver)
             }
+            let isIdle = next == nil && unwanted.isEmpty
+            unwanted = []
             if isOver { return }
-            if let next { take(next) } else { wake.wait() }
+            if let next { take(next) }
+            if isIdle { wake.wait() }
         }
     }
 

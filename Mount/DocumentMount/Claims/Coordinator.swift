@@ -177,7 +177,7 @@ final class Coordinator: Sendable {
         }
         for (ticket, outcome) in actions.answers { ticket.answer(outcome) }
         for session in actions.sessions { session.wake() }
-        for id in actions.ended { snapshots.drop(id) }
+        for snapshot in actions.ended.compactMap(snapshots.drop) { snapshotQueue.discard(snapshot) }
         for wanted in actions.snapshots where !takeAtOnce(wanted) { snapshotQueue.add(wanted) }
         gate.makeReady(actions.opens)
         if actions.wakesThread || !actions.opens.isEmpty { wake.signal() }

@@ -83,10 +83,12 @@ final class SnapshotService: Sendable {
         return snapshot.places[0]
     }
 
-    /// The claim has ended. Who has something of it open goes on reading that.
-    func drop(_ id: ClaimID) {
-        guard let snapshot = folder.remove(id) else { return }
+    /// The claim has ended. Who has something of its snapshot open goes on reading that. Returns the snapshot, to be let go of where
+    /// the disk may be waited for.
+    func drop(_ id: ClaimID) -> Snapshot? {
+        guard let snapshot = folder.remove(id) else { return nil }
         for document in snapshot.documents { pins.unpin(document) }
+        return snapshot
     }
 
     // MARK: - What stands there

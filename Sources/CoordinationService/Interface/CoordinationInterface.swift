@@ -16,7 +16,7 @@ enum CoordinationInterface {
         VarlinkInterface(
             name: name, description: text,
             methods: [
-                VarlinkMethod("Claim", waiting: { (request: ClaimCall, connection, wake) in
+                VarlinkMethod("Claim", isBrief: { service.isBrief($0, for: $1) }) { (request: ClaimCall, connection, wake) in
                     guard !request.intents.isEmpty else { throw VarlinkError.invalidParameter("intents") }
                     if let outer = request.within, !connection.keeps(KeptClaim.self, outer) {
                         throw ServiceFailure.notFound("claim \(outer) of this connection")
@@ -26,8 +26,8 @@ enum CoordinationInterface {
                         throw ServiceFailure.failed("\(mostClaims) claims on one connection: release some first")
                     }
                     return PendingClaim(try service.claim(request, for: connection.peer, wake: wake), connection)
-                }),
-                VarlinkMethod("Release", onConnection: { (request: ReleaseRequest, connection) in
+                },
+                VarlinkMethod("Release", isBrief: true, onConnection: { (request: ReleaseRequest, connection) in
                     guard let kept = connection.take(KeptClaim.self, request.claim) else {
                         throw ServiceFailure.notFound("claim \(request.claim) of this connection")
                     }

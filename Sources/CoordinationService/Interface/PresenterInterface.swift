@@ -43,15 +43,15 @@ enum PresenterInterface {
                     let item = PresentedItem(path: request.path, contents: request.contents, unsaved: request.unsaved)
                     return PresentReply(presenter: try sessions.find(request.session, peer).present(item))
                 },
-                VarlinkMethod("Withdraw") { (request: Named, peer) in
+                VarlinkMethod("Withdraw", isBrief: true) { (request: Named, peer) in
                     try sessions.find(request.session, peer).withdraw(request.presenter)
                     return Empty()
                 },
-                VarlinkMethod("SetUnsaved") { (request: UnsavedRequest, peer) in
+                VarlinkMethod("SetUnsaved", isBrief: true) { (request: UnsavedRequest, peer) in
                     try sessions.find(request.session, peer).setUnsavedChanges(request.unsaved, of: request.presenter)
                     return Empty()
                 },
-                VarlinkMethod("Answer") { (request: AnswerRequest, peer) in
+                VarlinkMethod("Answer", isBrief: true) { (request: AnswerRequest, peer) in
                     try sessions.find(request.session, peer)
                         .answer(request.question, from: request.presenter, failure: request.failure)
                     return Empty()

@@ -8,7 +8,7 @@ struct VarlinkInterface: Sendable {
 /// Replies that come when there is something to tell.
 protocol ReplyStream: Sendable {
     /// The next reply; nil if there is none now: the stream has its `wake` called when there is. An error is the last reply.
-    /// Off the event loop.
+    /// Off the event loop, but for the first reply of a brief call.
     func next() throws -> StreamedReply?
     /// The peer has gone before the last reply.
     func end()
@@ -22,59 +22,67 @@ struct StreamedReply: Sendable {
 
 /// A method's name within its interface, and how to make a runnable call of it from a message.
 struct VarlinkMethod: Sendable {
-    /// Carries the call out for a peer. Throws VarlinkError or ServiceFailure; runs off the event loop.
-    enum BoundCall: Sendable {
-        case once(@Sendable (PeerConnection) throws -> any Encodable & Sendable)
-        /// `isEndless`: to be called with `more`.
-        case stream(
-            isEndless: Bool,
-            @Sendable (PeerConnection, _ wake: @escaping @Sendable () -> Void) throws -> any ReplyStream)
+    typealias Wake = @Sendable () -> Void
+
+    /// A call, decoded.
+    struct BoundCall: Sendable {
+        /// Carries the call out for a peer. Throws VarlinkError or ServiceFailure.
+        enum Run: Sendable {
+            case once(@Sendable (PeerConnection) throws -> any Encodable & Sendable)
+            /// `isEndless`: to be called with `more`.
+            case stream(isEndless: Bool, @Sendable (PeerConnection, @escaping Wake) throws -> any ReplyStream)
+        }
+
+        /// Whether, for a peer, it waits for nothing, the disk included: carried out on the event loop then, else off it.
+        let isBrief: @Sendable (Peer) -> Bool
+        let run: Run
     }
 
     let name: String
     let bind: @Sendable (CallMessage.Parameters) throws -> BoundCall
 
     init<Parameters: Decodable & Sendable, Reply: Encodable & Sendable>(
-        _ name: String, _ run: @escaping @Sendable (Parameters, Peer) throws -> Reply
+        _ name: String, isBrief: Bool = false, _ run: @escaping @Sendable (Parameters, Peer) throws -> Reply
     ) {
-        self.init(name, onConnection: { try run($0, $1.peer) })
+        self.init(name, isBrief: isBrief, onConnection: { try run($0, $1.peer) })
     }
 
     /// A method that is about what its connection keeps.
     init<Parameters: Decodable & Sendable, Reply: Encodable & Sendable>(
-        _ name: String, onConnection run: @escaping @Sendable (Parameters, PeerConnection) throws -> Reply
+        _ name: String, isBrief: Bool = false,
+        onConnection run: @escaping @Sendable (Parameters, PeerConnection) throws -> Reply
     ) {
         self.name = name
         bind = { encoded in
             let parameters = try encoded.decode(Parameters.self)
-            return .once { try run(parameters, $0) }
+            return BoundCall(isBrief: { _ in isBrief }, run: .once { try run(parameters, $0) })
         }
     }
 
     /// A method that is to be called with `more`, and is answered until the peer closes the connection.
     init<Parameters: Decodable & Sendable>(
-        _ name: String,
-        streaming open: @escaping @Sendable (Parameters, PeerConnection, @escaping @Sendable () -> Void) throws -> any ReplyStream
+        _ name: String, streaming open: @escaping @Sendable (Parameters, PeerConnection, @escaping Wake) throws -> any ReplyStream
     ) {
-        self.init(name, isEndless: true, open)
+        self.init(name, isEndless: true, isBrief: { _, _ in false }, open)
     }
 
-    /// A method whose one reply may take long.
+    /// A method whose one reply may take long; `isBrief` tells whether making it waits for nothing.
     init<Parameters: Decodable & Sendable>(
-        _ name: String,
-        waiting open: @escaping @Sendable (Parameters, PeerConnection, @escaping @Sendable () -> Void) throws -> any ReplyStream
+        _ name: String, isBrief: @escaping @Sendable (Parameters, Peer) -> Bool,
+        waiting open: @escaping @Sendable (Parameters, PeerConnection, @escaping Wake) throws -> any ReplyStream
     ) {
-        self.init(name, isEndless: false, open)
+        self.init(name, isEndless: false, isBrief: isBrief, open)
     }
 
     private init<Parameters: Decodable & Sendable>(
-        _ name: String, isEndless: Bool,
-        _ open: @escaping @Sendable (Parameters, PeerConnection, @escaping @Sendable () -> Void) throws -> any ReplyStream
+        _ name: String, isEndless: Bool, isBrief: @escaping @Sendable (Parameters, Peer) -> Bool,
+        _ open: @escaping @Sendable (Parameters, PeerConnection, @escaping Wake) throws -> any ReplyStream
     ) {
         self.name = name
         bind = { encoded in
             let parameters = try encoded.decode(Parameters.self)
-            return .stream(isEndless: isEndless) { try open(parameters, $0, $1) }
+            return BoundCall(
+                isBrief: { isBrief(parameters, $0) }, run: .stream(isEndless: isEndless) { try open(parameters, $0, $1) })
         }
     }
 }

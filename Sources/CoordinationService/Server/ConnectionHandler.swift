@@ -4,8 +4,8 @@ internal import NIOCore
 internal import NIOPosix
 import Synchronization
 
-/// One peer's connection: cuts its bytes into calls, has them carried out one at a time and in order on the thread pool, and
-/// sends the replies. All state belongs to the event loop.
+/// One peer's connection: cuts its bytes into calls, has them carried out one at a time and in order, on the thread pool but
+/// for brief ones, and sends the replies. All state belongs to the event loop.
 ///
 /// Memory is bounded: no more is read while a call runs or a reply is on its way, so a peer costs at most one message, one
 /// read and one reply. Time is bounded: each state in which the peer has the next word carries a timeout.
@@ -124,20 +124,35 @@ final class ConnectionHandler: ChannelInboundHandler {
         timer?.cancel()
         guard let context else { return }
         let wake = wake(context.eventLoop)
-        carryOut(context) { [dispatcher, connection] in
-            dispatcher.outcome(of: Data(message.readableBytesView), from: connection, wake: wake)
+        let data = Data(message.readableBytesView)
+        guard data.count <= Self.largestDecodedHere else {
+            return carryOut(context) { [dispatcher, connection] in
+                dispatcher.outcome(of: dispatcher.call(data), from: connection, wake: wake)
+            }
         }
+        let call = dispatcher.call(data)
+        if case .success(let bound)? = call?.call, bound.isBrief(connection.peer) {
+            return finish(dispatcher.outcome(of: call, from: connection, wake: wake), context)
+        }
+        carryOut(context) { [dispatcher, connection] in dispatcher.outcome(of: call, from: connection, wake: wake) }
     }
+
+    /// Decoding larger messages would hold other peers up.
+    private static let largestDecodedHere = 2_048
 
     private func carryOut(_ context: ChannelHandlerContext, _ body: @escaping @Sendable () -> Dispatcher.Outcome) {
         pool.runIfActive(eventLoop: context.eventLoop, body).assumeIsolated().whenComplete { result in
             // Failure: the pool is shut down, the service ends.
             guard case .success(let outcome) = result else { return context.close(promise: nil) }
-            if outcome.closes { self.closesAfterReply = true }
-            if let stream = outcome.stream { self.begin(stream) }
-            if outcome.endsStream { self.stream = nil }
-            if let reply = outcome.reply { self.send(reply) } else { self.replied() }
+            self.finish(outcome, context)
         }
+    }
+
+    private func finish(_ outcome: Dispatcher.Outcome, _ context: ChannelHandlerContext) {
+        if outcome.closes { closesAfterReply = true }
+        if let stream = outcome.stream { begin(stream) }
+        if outcome.endsStream { stream = nil }
+        if let reply = outcome.reply { send(reply) } else { replied() }
     }
 
     // MARK: - Streams
@@ -190,8 +205,20 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func replied() {
         isBusy = false
         guard let context else { return }
-        if closesAfterReply { context.close(promise: nil) } else { goOn() }
+        if closesAfterReply { return context.close(promise: nil) }
+        // Brief calls that came together would follow each other ever deeper on the stack, and keep others waiting.
+        if depth < Self.mostAtOnce {
+            depth += 1
+            defer { depth -= 1 }
+            goOn()
+        } else {
+            context.eventLoop.assumeIsolated().execute { self.goOn() }
+        }
     }
+
+    /// How many calls are being answered within each other.
+    private var depth = 0
+    private static let mostAtOnce = 8
 
     /// Drops the connection unless something happens on it in time.
     private func close(after time: Duration) {

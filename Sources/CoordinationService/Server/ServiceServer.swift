@@ -5,8 +5,8 @@ internal import NIOPosix
 import StorePrimitives
 public import SystemPackage
 
-/// The varlink service of one mount on its Unix socket: one event loop thread for the connections, two threads that carry
-/// the calls out. Thread-safe.
+/// The varlink service of one mount on its Unix socket: two event loop threads for the connections, two threads that carry
+/// out what may take a while. Thread-safe.
 public final class ServiceServer: Sendable {
     private let socketPath: String
     private let socketIdentity: FileIdentity
@@ -24,7 +24,7 @@ public final class ServiceServer: Sendable {
         let bound = try UnixSocket.listen(at: socketPath, mode: access.mode)
         self.socketPath = socketPath
         socketIdentity = bound.identity
-        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         pool = NIOThreadPool(numberOfThreads: 2)
         pool.start()
 

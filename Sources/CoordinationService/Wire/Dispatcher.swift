@@ -24,22 +24,34 @@ struct Dispatcher: Sendable {
         methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }
 
-    /// - Parameter wake: what a stream calls, on any thread, when it has another reply.
-    func outcome(of message: Data, from connection: PeerConnection, wake: @escaping @Sendable () -> Void) -> Outcome {
+    /// The call that a message is; nil if it is none at all.
+    func call(_ message: Data) -> CallMessage? {
         let decoder = JSONDecoder()
         decoder.userInfo[CallMessage.methodsKey] = methods
-        guard let call = try? decoder.decode(CallMessage.self, from: message) else {
-            // Not a call at all: there is no telling what the peer means by the rest of its stream.
+        return try? decoder.decode(CallMessage.self, from: message)
+    }
+
+    /// - Parameters:
+    ///   - call: nil: what came is no call.
+    ///   - wake: what a stream calls, on any thread, when it has another reply.
+    func outcome(
+        of call: CallMessage?, from connection: PeerConnection, wake: @escaping @Sendable () -> Void
+    ) -> Outcome {
+        guard let call else {
+            // There is no telling what the peer means by the rest of its stream.
             return Outcome(reply: Self.encode(VarlinkError.invalidParameter("call")), closes: true)
         }
         do {
-            switch try call.call.get() {
+            switch try call.call.get().run {
             case .once(let run):
                 let reply = Self.message(Reply(parameters: try run(connection)))
                 return Outcome(reply: call.oneway ? nil : reply)
             case .stream(let isEndless, let open):
                 guard !call.oneway, call.more || !isEndless else { throw VarlinkError.expectedMore }
-                return Outcome(reply: nil, stream: try open(connection, wake))
+                let stream = try open(connection, wake)
+                // Most claims are granted at once.
+                let first = isEndless ? Outcome() : next(of: stream)
+                return first.endsStream ? first : Outcome(reply: first.reply, stream: stream)
             }
         } catch {
             let reply = Self.encode(VarlinkError(any: error))

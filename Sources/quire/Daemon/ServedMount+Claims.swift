@@ -6,6 +6,11 @@ import SystemPackage
 
 /// Claims, for the service's clients.
 extension ServedMount {
+    /// Whose permissions need no look, and who is given no snapshot.
+    func isBrief(_ request: ClaimCall, for peer: Peer) -> Bool {
+        store.mayAccessAll(Credentials(peer)) && request.intents.allSatisfy { $0.access == .writing }
+    }
+
     func claim(
         _ request: ClaimCall, for peer: Peer, wake: @escaping @Sendable () -> Void
     ) throws(ServiceFailure) -> any ServedClaim {

@@ -7,6 +7,9 @@ enum Benchmarks {
         usage: Benchmarks measure CONTENDER FOLDER FILES
                Benchmarks fill FOLDER FILES
                Benchmarks walk FOLDER FILES
+               Benchmarks claims FOLDER CLIENTS PAIRS
+               Benchmarks latency FOLDER SAVES
+               Benchmarks subscribers FOLDER COUNT ROUNDS
                Benchmarks report RESULTS BUDGETS root|user
         """
 
@@ -16,6 +19,12 @@ enum Benchmarks {
         case ("measure", 4): Workload(contender: words[1], count: number(words[3])).run(in: words[2])
         case ("fill", 3): Tree.fill(words[1], count: number(words[2]))
         case ("walk", 3): Tree.walk(words[1], count: number(words[2]))
+        case ("claims", 4): CoordinationWork.claims(in: words[1], clients: number(words[2]), pairs: number(words[3]))
+        case ("latency", 3): CoordinationWork.latency(in: words[1], count: number(words[2]))
+        case ("present", 3): CoordinationWork.present(words[1], changes: number(words[2]))
+        case ("subscribers", 4):
+            CoordinationWork.subscribers(in: words[1], count: number(words[2]), rounds: number(words[3]))
+        case ("listen", 3): CoordinationWork.listen(in: words[1], count: number(words[2]))
         case ("report", 4):
             let report = try Report(results: words[1], budgets: Budgets(file: words[2], profile: words[3]))
             let missed = report.show()

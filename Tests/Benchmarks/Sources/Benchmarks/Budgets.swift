@@ -8,6 +8,8 @@ struct Budgets: Decodable {
     let bindfs: [String: Double]
     /// The most that a `LimitedRow` may be.
     let atMost: [String: Double]
+    /// The least that a `RateRow` may be.
+    let atLeast: [String: Double]
 
     /// - Parameter profile: `root` or `user`.
     init(file: String, profile: String) throws {

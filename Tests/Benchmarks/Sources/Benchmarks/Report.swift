@@ -39,7 +39,7 @@ struct Report {
                 if !isKept { missed += 1 }
                 remarks.append("\(isKept ? "" : "MISSED ")\(least) of \(name)")
             }
-            let columns = [row.rawValue, row.unit] + Contender.allCases.map { number(values[$0], digits: 0) }
+            let columns = [row.rawValue, row.unit] + Self.columns.map { number(values[$0], digits: 0) }
             let all = compared(rounds[row.rawValue] ?? [:], rounds[bindfs])
             let medians = ratio(all.mapValues(Self.median), to: .bindfs)
             show(columns + [ofPlain, ofBindfs, medians].map { number($0, digits: 2) }, remarks.joined(separator: ", "))
@@ -52,11 +52,24 @@ struct Report {
                 if !isKept { missed += 1 }
                 remark = "\(isKept ? "" : "MISSED ")at most \(most)"
             }
-            let columns = [row.rawValue, row.unit] + Contender.allCases.map { number(values[$0], digits: 1) }
+            let columns = [row.rawValue, row.unit] + Self.columns.map { number(values[$0], digits: 1) }
             show(columns + ["", "", ""], remark)
+        }
+        for row in RateRow.allCases {
+            let values = figures[row.rawValue] ?? [:]
+            var remark = ""
+            if let least = budgets.atLeast[row.rawValue] {
+                let isKept = values[.quire].map { $0 >= least } ?? false
+                if !isKept { missed += 1 }
+                remark = "\(isKept ? "" : "MISSED ")at least \(number(least, digits: 0))"
+            }
+            let figures = ["", "", number(values[.quire], digits: 0), "", "", ""]
+            show([row.rawValue, "pairs/s"] + figures, "\(remark); PostgreSQL \(number(values[.postgres], digits: 0))")
         }
         return missed
     }
+
+    private static let columns: [Contender] = [.plain, .bindfs, .quire]
 
     /// A row's figures with bindfs's of the row it is compared with.
     private func compared<Figure>(_ own: [Contender: Figure], _ other: [Contender: Figure]?) -> [Contender: Figure] {

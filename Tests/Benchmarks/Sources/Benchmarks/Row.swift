@@ -46,7 +46,26 @@ enum LimitedRow: String, CaseIterable {
     /// After every one of 100,000 files was looked at.
     case memoryAfterWalk = "memory-walked"
 
-    var unit: String { self == .tornReads ? "%" : "MiB" }
+    /// From the call of close(2) in one process until a presenter in another one is told.
+    case toldMedian = "told-median"
+    case told99th = "told-99th"
+    /// By how much a thousand listeners slow a busy store down.
+    case slowedByListeners = "slowed-1000"
+
+    var unit: String {
+        switch self {
+        case .tornReads, .slowedByListeners: "%"
+        case .memoryAtStart, .memoryAfterWalk: "MiB"
+        case .toldMedian, .told99th: "ms"
+        }
+    }
+}
+
+/// What is done in a second, of which there is to be a certain number; beside PostgreSQL's advisory locks.
+enum RateRow: String, CaseIterable {
+    /// Claims and releases by one client, and by eight at the same time.
+    case claimsOfOne = "claims-1"
+    case claimsOfEight = "claims-8"
 }
 
 /// Whom a figure belongs to.
@@ -54,4 +73,6 @@ enum Contender: String, CaseIterable {
     case plain
     case bindfs
     case quire
+    /// In the rows of claims, in the column of the plain folder.
+    case postgres
 }
