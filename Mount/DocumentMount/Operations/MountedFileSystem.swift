@@ -24,6 +24,8 @@ final class MountedFileSystem: FileSystemOperations {
     let locks = LockService()
     let writers = WriterTable()
     let saves: SaveService
+    let repeater: Repeater
+    let repeats: OutsideRepeats
     let coordinator: Coordinator
     /// Files and folders that the kernel holds open.
     let openHandles = Atomic<Int>(0)
@@ -52,8 +54,11 @@ final class MountedFileSystem: FileSystemOperations {
         self.log = log
         tunnel = Tunnel(journal: journal)
         self.session = session
+        repeater = Repeater(log: log)
+        repeats = OutsideRepeats(table: table, locator: locator, repeater: repeater, session: session)
         saves = try SaveService(
-            table: table, locator: locator, store: versions, journal: journal, session: session, options: options, log: log)
+            table: table, locator: locator, store: versions, journal: journal, session: session, options: options,
+            repeater: repeater, log: log)
         coordinator = Coordinator(
             events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), times: options.coordinationTimes)
     }
@@ -165,7 +170,9 @@ final class MountedFileSystem: FileSystemOperations {
 
     /// The entry of a file that is known to stand under a name.
     func known(_ name: BorrowedName, in parent: Node, _ status: cl_status) -> Entry {
-        entry(for: seen(name, in: parent, status).node, status)
+        let node = seen(name, in: parent, status).node
+        node.wasNamed()
+        return entry(for: node, status)
     }
 
     /// The node of a file just seen under a name, with a lookup counted.
