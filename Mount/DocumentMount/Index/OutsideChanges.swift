@@ -59,8 +59,9 @@ final class OutsideChanges: Sendable {
     private func nameChanged(_ change: OutsideChange, _ notifier: Notifier, isThere: Bool) {
         guard let name = change.name else { return }
         let known = known(name, in: change.folder, notifier)
-        guard known == nil || !change.mayBeOwn || known?.wasLatelyNamed == false else { return }
-        fileSystem.repeats.take(change, isForgotten: known != nil)
+        // What the mount has made is known, or was taken away by it again.
+        let isOwn = change.mayBeOwn && (known?.wasLatelyNamed ?? fileSystem.ownRemovals.isExpected(name, in: change.folder))
+        if !isOwn || known == nil { fileSystem.repeats.take(change, isForgotten: known != nil, repeats: !isOwn) }
         guard known == nil || !change.mayBeOwn else { return }
         journal.changedOutside(
             isThere ? .appeared : .deleted, change.path, by: change.doer, isIndexed: !(isThere && change.isFolder),
@@ -70,12 +71,12 @@ final class OutsideChanges: Sendable {
 
     private func moved(_ change: OutsideChange, to place: OutsideChange.Place, _ notifier: Notifier) {
         guard let name = change.name else { return }
-        let sourceIsKnown =
-            fileSystem.ownRemovals.take(name, in: change.folder) || known(name, in: change.folder, notifier) != nil
+        let isOwn = fileSystem.ownRemovals.take(name, in: change.folder)
+        let sourceIsKnown = isOwn || known(name, in: change.folder, notifier) != nil
         let targetIsKnown = known(place.name, in: place.folder, notifier) != nil
         follow(to: place)
         guard !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
-        fileSystem.repeats.take(change, isForgotten: sourceIsKnown && targetIsKnown)
+        fileSystem.repeats.take(change, isForgotten: sourceIsKnown && targetIsKnown, repeats: !isOwn)
         fileSystem.coordinator.moved(from: change.path, to: place.path)
         let isEvent = !(change.mayBeOwn && journal.events.hasLatelyTold(of: change.path, .moved))
         journal.movedOutside(
@@ -139,6 +140,7 @@ final class OutsideChanges: Sendable {
     private func contentChanged(_ change: OutsideChange, _ notifier: Notifier) {
         guard let name = change.name else { return folderChanged(change, notifier) }
         var (isOwn, isThere, isContentTold) = (false, true, false)
+        var isWrittenHere = false
         if let parent = fileSystem.table.known(change.folder), let folder = try? fileSystem.locator.folder(parent) {
             var status = cl_status()
             let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
@@ -148,10 +150,18 @@ final class OutsideChanges: Sendable {
                     of: node, unlessTold: Node.Seen(status.st), mayBeWriters: change.kind == .contentChanged, notifier)
                 isOwn = found.isWritten || found.isTold && change.mayBeOwn
                 isContentTold = found.isContentTold
+                let isSaved = change.mayBeOwn && node.versions.load()?.isActive.load(ordering: .relaxed) == true
+                isWrittenHere = found.isWritten || isSaved
             }
         }
         // What is not there any more is told of by who took it away.
-        guard !isOwn, isThere else { return }
+        guard isThere else { return }
+        if change.kind == .contentChanged, !isWrittenHere,
+            !(change.mayBeOwn && isContentTold && journal.events.hasLatelyTold(of: change.path))
+        {
+            fileSystem.repeats.take(change, isForgotten: true)
+        }
+        guard !isOwn else { return }
         let kind: StoreEvent.Kind = change.kind == .contentChanged ? .changed : .attributesChanged
         // The mount opens a document for writing and leaves that to a working copy; a rename or link(2) changes a file's time of
         // change, of which the kernel was not told.
@@ -160,7 +170,7 @@ final class OutsideChanges: Sendable {
             ? isContentTold || journal.events.hasLatelyTold(of: change.path, .saveAborted)
             : journal.events.hasLatelyTold(of: change.path)
         let isEvent = !(change.mayBeOwn && mayBeKnown)
-        if isEvent { fileSystem.repeats.take(change, isForgotten: true) }
+        if isEvent, change.kind == .attributesChanged { fileSystem.repeats.take(change, isForgotten: true) }
         journal.changedOutside(kind, change.path, by: change.doer, isIndexed: !change.isFolder, isEvent: isEvent)
     }
 

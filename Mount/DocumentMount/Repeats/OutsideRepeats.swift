@@ -61,13 +61,14 @@ final class OutsideRepeats: Sendable {
 
     // MARK: - Jobs
 
-    /// Takes a change over. `isForgotten`: the kernel needs not forget the names. On the watcher's thread; O(1).
-    func take(_ change: OutsideChange, isForgotten: Bool) {
-        guard isKnown(change.folder) || isTargetKnown(change) else { return }
+    /// Takes a change over. `isForgotten`: the kernel needs not forget the names. `repeats`: else it only has the kernel forget
+    /// them. On the watcher's thread; O(1).
+    func take(_ change: OutsideChange, isForgotten: Bool, repeats: Bool = true) {
+        guard mayBeWatched(change) else { return }
         let isGoneAgain = change.kind == .appeared && change.place.flatMap { status(at: $0) } == nil
         let job = Job(change: change, isForgotten: isForgotten, writing: change.writing)
         let isBehind = state.withLock { state in
-            guard !state.isIdle else { return true }
+            guard repeats, !state.isIdle else { return true }
             guard state.jobs.count < Self.mostJobs else {
                 miss(change, &state)
                 return true
@@ -107,9 +108,12 @@ final class OutsideRepeats: Sendable {
         return !node.state.withLock { $0.isOnlyRepeated }
     }
 
-    private func isTargetKnown(_ change: OutsideChange) -> Bool {
-        if case .moved(let place) = change.kind { return isKnown(place.folder) }
-        return false
+    private func mayBeWatched(_ change: OutsideChange) -> Bool {
+        if isKnown(change.folder) { return true }
+        if case .moved(let target) = change.kind { return isKnown(target.folder) }
+        // Of a folder's own attributes those hear who watch the folder that it is in.
+        guard change.name == nil, let parent = table.known(change.folder)?.currentLink?.parent else { return false }
+        return isKnown(parent.identity)
     }
 
     private func status(at place: OutsideChange.Place) -> cl_status? {
@@ -265,9 +269,7 @@ final class OutsideRepeats: Sendable {
     private func moved(_ job: inout Job, to target: OutsideChange.Place) -> Bool {
         let change = job.change
         guard let source = change.place else { return false }
-        if isKnown(source.folder), isKnown(target.folder), let path = self.path(of: source),
-            let newPath = self.path(of: target), let status = status(at: target)
-        {
+        if let path = self.path(of: source), let newPath = self.path(of: target), let status = status(at: target) {
             let wasKnown = table.known(FileIdentity(status)) != nil
             let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
             defer { table.forget(node, count: 1) }
@@ -277,7 +279,7 @@ final class OutsideRepeats: Sendable {
                 return true
             }
         }
-        // It is somewhere else by now, or watches can be on one of the two folders alone.
+        // It is somewhere else by now, or the kernel knows one of the two folders alone.
         if change.isFolder || !job.isForgotten { forget(change, isAwaited: change.isFolder) }
         job.isForgotten = true
         if isKnown(source.folder) { _ = gone(&job) }

@@ -14,7 +14,7 @@ final class Repeater: Sendable {
     /// The repetition waits for a serving thread, at worst for one with a slow disk, and in the kernel for a folder's lock.
     private static let answerTime: Int32 = 2_000
     /// Nearly all take under a tenth of a millisecond.
-    private static let usualTime: Int32 = 30
+    private static let usualTime: Int32 = 50
     /// The first time it has yet to start.
     private static let startTime: Int32 = 200
     private static let slice: Int32 = 100
