@@ -99,7 +99,10 @@ public final class MountedStore: Sendable {
         }
         keeper.start()
         events.start()
-        fileSystem.saves.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
+        fileSystem.repeater.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
+        fileSystem.saves.start()
+        // On a read-only mount the kernel lets nobody do what is to be repeated.
+        if !isReadOnly { fileSystem.repeats.start() }
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
         let starter = NamedThread("quire-start") { onReady() }
         let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
@@ -109,9 +112,12 @@ public final class MountedStore: Sendable {
         starter.join()
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
+        fileSystem.repeater.stop()
+        fileSystem.repeats.stop()
         fileSystem.coordinator.stop()
         fileSystem.locks.stop()
         fileSystem.saves.stop()
+        fileSystem.repeater.collect()
         fileSystem.noteOpenWriters()
         events.stop()
         keeper.stop()

@@ -83,6 +83,7 @@ extension fuse_file_info {
     init(_ file: OpenedFile) {
         self.init()
         fh = file.handle.rawValue
+        if file.handle == .nothing { (keep_cache, noflush) = (1, 1) }
         switch file.mode {
         case .cached(let keeps): keep_cache = keeps ? 1 : 0
         case .direct: direct_io = 1

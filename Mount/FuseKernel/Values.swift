@@ -13,6 +13,8 @@ public struct NodeID: Hashable, Sendable {
 public struct HandleID: Hashable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    /// Nothing of the file system's is open.
+    public static let nothing = HandleID(0)
 }
 
 /// The id under which the kernel keeps a backing file for passthrough.
@@ -96,6 +98,8 @@ public struct OpenedFile: Sendable {
         self.handle = handle
         self.mode = mode
     }
+    /// An open that nothing is read or written by; it goes with any mode that others have the file open in.
+    public static let nothing = OpenedFile(handle: .nothing, mode: .direct)
 }
 
 /// The answer to OPENDIR.

@@ -5,41 +5,134 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-// Below the root of the mount, and through nothing that somebody could have put on the way there.
-static int open_below(int root, const char *path) {
+// Below the root of the mount (which is the empty path), and through nothing that somebody could have put on the way there.
+static int open_below(int root, const char *path, int flags) {
     const struct open_how how = {
-        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .flags = (unsigned)flags | O_NOFOLLOW | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
     };
-    return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    return (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof how);
 }
 
-static char repeat_below(int root, char operation, const char *path) {
-    const struct timespec times[] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_NOW } };
-    int file = open_below(root, path);
-    if (file < 0) return 0;
-    char result = operation == CL_REPEAT_WRITE ? utimensat(file, "", times, AT_EMPTY_PATH) == 0 : 1;
+static bool set_times(int file, bool modified_alone) {
+    // The time of modification alone raises IN_MODIFY, both IN_ATTRIB.
+    const struct timespec times[] = { { .tv_nsec = modified_alone ? UTIME_OMIT : UTIME_NOW }, { .tv_nsec = UTIME_NOW } };
+    return utimensat(file, "", times, AT_EMPTY_PATH) == 0;
+}
+
+static bool look_up(int root, const char *path) {
+    int file = open_below(root, path, O_PATH);
+    if (file < 0) return false;
     close(file);
-    if (operation == CL_REPEAT_LOOKUP && (file = open_below(root, path)) >= 0) close(file);
-    return result;
+    if ((file = open_below(root, path, O_PATH)) >= 0) close(file);
+    return true;
 }
 
-static char repeat(const char *request, size_t length) {
-    const char *root_path = request + 1, *path = memchr(root_path, 0, length - 1);
-    if (!path) return 0;
+static bool write_file(int root, const char *path, unsigned char how) {
+    struct stat status;
+    int file = open_below(root, path, O_PATH);
+    if (file < 0) return false;
+    bool done = false, opens = how & CL_REPEAT_CLOSED && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    if (opens) {
+        int writer = open_below(root, path, O_WRONLY | O_NONBLOCK);
+        if (writer >= 0) {
+            if (how & CL_REPEAT_MODIFIED) set_times(file, true);
+            done = close(writer) == 0;
+        }
+    }
+    if (!done && how & CL_REPEAT_MODIFIED) done = set_times(file, true);
+    close(file);
+    return done;
+}
+
+static bool change_attributes(int root, const char *path) {
+    int file = open_below(root, path, O_PATH);
+    if (file < 0) return false;
+    bool done = set_times(file, false);
+    close(file);
+    return done;
+}
+
+// Cuts the last name off a path, and opens the folder that it is in.
+static int open_folder(int root, char *path, const char **name) {
+    char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    if (slash) *slash = 0;
+    return open_below(root, slash ? path : "", O_PATH | O_DIRECTORY);
+}
+
+// Has the daemon asked for the attributes of what the kernel has under a name, whereby it learns which inode that is.
+static void show(int folder, const char *name) {
+    struct statx status;
+    int file = open_below(folder, name, O_PATH);
+    if (file < 0) return;
+    statx(file, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_TYPE, &status);
+    close(file);
+}
+
+static bool make(int folder, const char *name, mode_t type) {
+    if (type == S_IFDIR) return mkdirat(folder, name, 0700) == 0;
+    if (type == S_IFLNK) return symlinkat("-", folder, name) == 0;
+    return mknodat(folder, name, type | 0600, 0) == 0;
+}
+
+static bool remove_name(int folder, const char *name, mode_t type) {
+    if (type != S_IFDIR) return unlinkat(folder, name, 0) == 0;
+    show(folder, name);
+    return unlinkat(folder, name, AT_REMOVEDIR) == 0;
+}
+
+static bool change_name(int root, char operation, mode_t type, char *path, char *new_path) {
+    const char *name, *new_name;
+    int folder = open_folder(root, path, &name), new_folder = -1;
+    bool done = false;
+    if (folder < 0) return false;
+    switch (operation) {
+    case CL_REPEAT_MAKE: done = make(folder, name, type); break;
+    case CL_REPEAT_REMOVE: done = remove_name(folder, name, type); break;
+    case CL_REPEAT_MOVE:
+        if ((new_folder = open_folder(root, new_path, &new_name)) < 0) break;
+        show(new_folder, new_name);
+        done = renameat(folder, name, new_folder, new_name) == 0;
+        close(new_folder);
+    }
+    close(folder);
+    return done;
+}
+
+static bool repeat_below(int root, char operation, unsigned char argument, char *path, char *new_path) {
+    switch (operation) {
+    case CL_REPEAT_LOOKUP: return look_up(root, path);
+    case CL_REPEAT_WRITE: return write_file(root, path, argument);
+    case CL_REPEAT_ATTRIBUTES: return change_attributes(root, path);
+    default: return change_name(root, operation, (mode_t)argument << 12, path, new_path);
+    }
+}
+
+// `request` ends with a NUL.
+static char repeat(char *request, size_t length) {
+    char *end = request + length, *root_path = request + 2;
+    char *path = length > 2 ? memchr(root_path, 0, length - 2) : NULL;
+    if (!path++) return 0;
+    char *new_path = memchr(path, 0, (size_t)(end - path));
+    new_path = new_path ? new_path + 1 : end;
     // Not kept open: that would keep the mount busy.
     int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) return 0;
     struct statfs system;
     char result = fstatfs(root, &system) == 0 && system.f_type == 0x65735546 /* FUSE_SUPER_MAGIC */
-        && repeat_below(root, request[0], path + 1);
+        && repeat_below(root, request[0], (unsigned char)request[1], path, new_path);
     close(root);
     return result;
 }
@@ -51,7 +144,7 @@ void cl_serve_repeats(int channel) {
     // Nothing of the daemon's stays open here, the kernel's device least of all: the mount would outlive the daemon.
     if (dup2(channel, 0) < 0 || close_range(1, ~0U, 0) < 0 || chdir("/") < 0) _exit(1);
     prctl(PR_SET_NAME, "quire-repeat");
-    static char request[2 * PATH_MAX + 2];
+    static char request[3 * PATH_MAX + 4];
     for (;;) {
         ssize_t length = recv(0, request, sizeof request - 1, 0);
         if (length < 0 && errno == EINTR) continue;
@@ -66,8 +159,11 @@ int cl_repeat_channel(int ends[2]) {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
 }
 
-int cl_repeat(int channel, const void *request, size_t length, int milliseconds) {
-    if (send(channel, request, length, MSG_NOSIGNAL) < 0) return -errno;
+int cl_repeat(int channel, const void *request, size_t length) {
+    return send(channel, request, length, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int cl_repeated(int channel, int milliseconds) {
     struct pollfd answer = { .fd = channel, .events = POLLIN };
     int ready;
     while ((ready = poll(&answer, 1, milliseconds)) < 0 && errno == EINTR) {}
@@ -76,4 +172,9 @@ int cl_repeat(int channel, const void *request, size_t length, int milliseconds)
     ssize_t count = recv(channel, &result, 1, 0);
     if (count < 0) return -errno;
     return count == 0 ? -EPIPE : result;
+}
+
+int cl_has_ended(pid_t child) {
+    siginfo_t end = { 0 };
+    return waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT) < 0 ? errno == ECHILD : end.si_pid == child;
 }

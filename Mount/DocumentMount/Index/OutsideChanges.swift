@@ -7,7 +7,8 @@ import Logging
 import StorePrimitives
 import SystemPackage
 
-/// Changes made in the store by others: tells the kernel to forget what it holds of them, and the index to look.
+/// Changes made in the store by others: has them repeated on the mount, and so the kernel forget what it holds of them, and the
+/// index look.
 ///
 /// Called on the watcher's thread. What the watcher tells is a hint: the state decides. With inotify it tells of the mount's
 /// own changes too, which the kernel knows already.
@@ -46,13 +47,22 @@ final class OutsideChanges: Sendable {
 
     /// A version was put under a document's name: by the mount itself, which knows, or what is left of an earlier daemon.
     private func versionPlaced(_ place: OutsideChange.Place, _ notifier: Notifier) {
-        if !forget(place.name, in: place.folder, notifier) { journal.present(place.path) }
+        guard known(place.name, in: place.folder, notifier) == nil else { return }
+        if let parent = fileSystem.table.known(place.folder) {
+            let id = fileSystem.table.id(of: parent)
+            notifier.entryChanged(in: id, name: place.name.bytes)
+            notifier.contentsChanged(of: id)
+        }
+        journal.present(place.path)
     }
 
     private func nameChanged(_ change: OutsideChange, _ notifier: Notifier, isThere: Bool) {
         guard let name = change.name else { return }
-        let isKnown = forget(name, in: change.folder, notifier)
-        guard !(isKnown && change.mayBeOwn) else { return }
+        let known = known(name, in: change.folder, notifier)
+        // What the mount has made is known, or was taken away by it again.
+        let isOwn = change.mayBeOwn && (known?.wasLatelyNamed ?? fileSystem.ownRemovals.isExpected(name, in: change.folder))
+        if !isOwn || known == nil { fileSystem.repeats.take(change, isForgotten: known != nil, repeats: !isOwn) }
+        guard known == nil || !change.mayBeOwn else { return }
         journal.changedOutside(
             isThere ? .appeared : .deleted, change.path, by: change.doer, isIndexed: !(isThere && change.isFolder),
             isEvent: !(isThere && change.mayBeOwn && journal.events.hasLatelyTold(of: change.path)))
@@ -61,10 +71,12 @@ final class OutsideChanges: Sendable {
 
     private func moved(_ change: OutsideChange, to place: OutsideChange.Place, _ notifier: Notifier) {
         guard let name = change.name else { return }
-        let sourceIsKnown = fileSystem.ownRemovals.take(name, in: change.folder) || forget(name, in: change.folder, notifier)
-        let targetIsKnown = forget(place.name, in: place.folder, notifier)
+        let isOwn = fileSystem.ownRemovals.take(name, in: change.folder)
+        let sourceIsKnown = isOwn || known(name, in: change.folder, notifier) != nil
+        let targetIsKnown = known(place.name, in: place.folder, notifier) != nil
         follow(to: place)
         guard !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
+        fileSystem.repeats.take(change, isForgotten: sourceIsKnown && targetIsKnown, repeats: !isOwn)
         fileSystem.coordinator.moved(from: change.path, to: place.path)
         let isEvent = !(change.mayBeOwn && journal.events.hasLatelyTold(of: change.path, .moved))
         journal.movedOutside(
@@ -86,30 +98,27 @@ final class OutsideChanges: Sendable {
         }
     }
 
-    /// Has the kernel ask again for a name and the folder's listing. True if it needs not: the name stands for what the kernel
-    /// was last told, as after a change of the mount's own.
-    private func forget(_ name: EntryName, in folder: FileIdentity, _ notifier: Notifier) -> Bool {
-        guard let parent = fileSystem.table.known(folder) else { return false }
-        if isAsTold(name, in: parent, notifier) { return true }
+    /// What a name stands for, if that is what the kernel was last told, as after a change of the mount's own; nil if the kernel
+    /// is to ask again.
+    private func known(_ name: EntryName, in folder: FileIdentity, _ notifier: Notifier) -> Node? {
+        guard let parent = fileSystem.table.known(folder) else { return nil }
+        if let node = nodeAsTold(name, in: parent, notifier) { return node }
         if let node = fileSystem.table.linkedNode(in: parent, name: name) {
             notifier.attributesChangedNow(of: fileSystem.table.id(of: node))
         }
-        let id = fileSystem.table.id(of: parent)
-        notifier.entryChanged(in: id, name: name.bytes)
-        notifier.contentsChanged(of: id)
-        return false
+        return nil
     }
 
-    private func isAsTold(_ name: EntryName, in parent: Node, _ notifier: Notifier) -> Bool {
-        guard let descriptor = parent.state.withLock({ $0.folder }) else { return false }
+    private func nodeAsTold(_ name: EntryName, in parent: Node, _ notifier: Notifier) -> Node? {
+        guard let descriptor = parent.state.withLock({ $0.folder }) else { return nil }
         var status = cl_status()
         let result = name.withCString { cl_statx(descriptor.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         guard result == 0, let node = fileSystem.table.known(FileIdentity(status)), let link = node.currentLink
-        else { return false }
-        guard link.parent === parent, link.name == name else { return false }
+        else { return nil }
+        guard link.parent === parent, link.name == name else { return nil }
         // The kernel merges the making of a file with the first writing to it: an app may have looked in between.
         if node.isRegular { forgetAttributes(of: node, unlessTold: Node.Seen(status.st), mayBeWriters: true, notifier) }
-        return true
+        return node
     }
 
     /// Has the kernel ask again for the attributes of a file that is not as it was told, and with them goes the content kept.
@@ -129,11 +138,9 @@ final class OutsideChanges: Sendable {
     }
 
     private func contentChanged(_ change: OutsideChange, _ notifier: Notifier) {
-        guard let name = change.name else {
-            if let node = fileSystem.table.known(change.folder) { notifier.contentsChanged(of: fileSystem.table.id(of: node)) }
-            return
-        }
+        guard let name = change.name else { return folderChanged(change, notifier) }
         var (isOwn, isThere, isContentTold) = (false, true, false)
+        var isWrittenHere = false
         if let parent = fileSystem.table.known(change.folder), let folder = try? fileSystem.locator.folder(parent) {
             var status = cl_status()
             let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
@@ -143,10 +150,18 @@ final class OutsideChanges: Sendable {
                     of: node, unlessTold: Node.Seen(status.st), mayBeWriters: change.kind == .contentChanged, notifier)
                 isOwn = found.isWritten || found.isTold && change.mayBeOwn
                 isContentTold = found.isContentTold
+                let isSaved = change.mayBeOwn && node.versions.load()?.isActive.load(ordering: .relaxed) == true
+                isWrittenHere = found.isWritten || isSaved
             }
         }
         // What is not there any more is told of by who took it away.
-        guard !isOwn, isThere else { return }
+        guard isThere else { return }
+        if change.kind == .contentChanged, !isWrittenHere,
+            !(change.mayBeOwn && isContentTold && journal.events.hasLatelyTold(of: change.path))
+        {
+            fileSystem.repeats.take(change, isForgotten: true)
+        }
+        guard !isOwn else { return }
         let kind: StoreEvent.Kind = change.kind == .contentChanged ? .changed : .attributesChanged
         // The mount opens a document for writing and leaves that to a working copy; a rename or link(2) changes a file's time of
         // change, of which the kernel was not told.
@@ -154,8 +169,22 @@ final class OutsideChanges: Sendable {
             kind == .changed
             ? isContentTold || journal.events.hasLatelyTold(of: change.path, .saveAborted)
             : journal.events.hasLatelyTold(of: change.path)
-        journal.changedOutside(
-            kind, change.path, by: change.doer, isIndexed: !change.isFolder, isEvent: !(change.mayBeOwn && mayBeKnown))
+        let isEvent = !(change.mayBeOwn && mayBeKnown)
+        if isEvent, change.kind == .attributesChanged { fileSystem.repeats.take(change, isForgotten: true) }
+        journal.changedOutside(kind, change.path, by: change.doer, isIndexed: !change.isFolder, isEvent: isEvent)
+    }
+
+    /// The attributes of a folder that tells of itself.
+    private func folderChanged(_ change: OutsideChange, _ notifier: Notifier) {
+        guard let node = fileSystem.table.known(change.folder) else { return }
+        notifier.contentsChanged(of: fileSystem.table.id(of: node))
+        guard !(change.mayBeOwn && isAsTold(node)) else { return }
+        fileSystem.repeats.take(change, isForgotten: true)
+    }
+
+    private func isAsTold(_ folder: Node) -> Bool {
+        guard let status = fileSystem.locator.statusAtHand(of: folder) else { return true }
+        return folder.state.withLock { $0.told == Node.Seen(status.st) }
     }
 
     /// Too much changed to be told: the kernel asks for everything again.

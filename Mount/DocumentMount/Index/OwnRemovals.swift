@@ -51,6 +51,13 @@ final class OwnRemovals: Sendable {
         }
     }
 
+    /// Whether that is expected.
+    func isExpected(_ name: EntryName, in folder: FileIdentity) -> Bool {
+        guard isNeeded.load(ordering: .relaxed) else { return false }
+        let key = Key(folder: folder, name: name.bytes.withUnsafeBytes(Self.hash))
+        return expected.withLock { expected in expected[key].map { Clock.now - $0.since < Self.lifetime } ?? false }
+    }
+
     /// Events were lost.
     func forgetAll() { expected.withLock { $0 = [:] } }
 

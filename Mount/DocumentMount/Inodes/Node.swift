@@ -36,6 +36,9 @@ final class Node: @unchecked Sendable {
     /// began. A save that begins meanwhile is not published before they are done.
     let freeNameChanges = Atomic<Int>(0)
 
+    /// When the mount last gave the file a name, on the monotonic clock: inotify tells of that too.
+    let named = Atomic<Int64>(0)
+
     /// Of names in this folder: what was seen in it meanwhile may be of before.
     let nameChanges = NameChanges()
 
@@ -72,6 +75,10 @@ final class Node: @unchecked Sendable {
         var plainOpens = 0
         /// Passthrough and cached opens of one inode exclude each other in the kernel: what the first open found out holds.
         var passthroughRefused = false
+        /// A folder that nobody but the repeating process has looked up since the kernel last forgot it: nobody watches it.
+        var isOnlyRepeated = false
+        /// When its last name was told as made outside, on the monotonic clock.
+        var repeated: Int64 = 0
         /// Who made the file and when, for saves by rename (`Tunnel`).
         var made: Tunnel.Maker?
     }
@@ -151,6 +158,7 @@ extension Node {
     ) -> Sight {
         state.withLock { state in
             if state.isSuperseded || state.isRemoved { return .gone }
+            state.isOnlyRepeated = false
             if hasOtherNames { state.hasOtherNames = true }
             if let link = state.link, link.parent === parent, link.name.matches(name) { return .known }
             let isCertain = moment.map { parent.nameChanges.areStill(since: $0) } ?? true
@@ -193,8 +201,15 @@ extension Node {
         }
     }
 
+    /// The mount itself gave it a name.
+    func wasNamed() { named.store(cl_monotonic_ns(), ordering: .relaxed) }
+
+    /// Whether the mount gave it a name in the last moments, of which inotify may tell now.
+    var wasLatelyNamed: Bool { cl_monotonic_ns() - named.load(ordering: .relaxed) < 1_000_000_000 }
+
     /// The node was renamed.
     func moved(from parent: Node, name: UnsafePointer<CChar>, to newParent: Node, newName: UnsafePointer<CChar>) {
+        wasNamed()
         let link = Link(parent: newParent, name: EntryName(copying: newName))
         state.withLock { state in
             if state.isSuperseded { return }

@@ -49,6 +49,18 @@ final class NodeTable: Sendable {
         return node
     }
 
+    /// A node that stands for no file, with a lookup counted.
+    func phantom(type: mode_t) -> Node {
+        let number = phantoms.wrappingAdd(1, ordering: .relaxed).newValue
+        let node = Node(
+            identity: FileIdentity(device: .max, inode: number | 1 << 62, birth: 0), type: type, item: Phantom(type: type))
+        node.lookups = 1
+        _ = Unmanaged.passRetained(node)  // given up in `forget`
+        return node
+    }
+
+    private let phantoms = Atomic<UInt64>(0)
+
     /// The node of a file if the kernel knows it; counts no lookup.
     func known(_ identity: FileIdentity) -> Node? {
         shard(of: identity).nodes.withLock { $0[identity] }

@@ -24,6 +24,8 @@ final class MountedFileSystem: FileSystemOperations {
     let locks = LockService()
     let writers = WriterTable()
     let saves: SaveService
+    let repeater: Repeater
+    let repeats: OutsideRepeats
     let coordinator: Coordinator
     let snapshots: SnapshotService
     /// Files and folders that the kernel holds open.
@@ -53,8 +55,11 @@ final class MountedFileSystem: FileSystemOperations {
         self.log = log
         tunnel = Tunnel(journal: journal)
         self.session = session
+        repeater = Repeater(log: log)
+        repeats = OutsideRepeats(table: table, locator: locator, repeater: repeater, session: session)
         saves = try SaveService(
-            table: table, locator: locator, store: versions, journal: journal, session: session, options: options, log: log)
+            table: table, locator: locator, store: versions, journal: journal, session: session, options: options,
+            repeater: repeater, log: log)
         snapshots = SnapshotService(
             store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
             session: session)
@@ -170,7 +175,9 @@ final class MountedFileSystem: FileSystemOperations {
 
     /// The entry of a file that is known to stand under a name.
     func known(_ name: BorrowedName, in parent: Node, _ status: cl_status) -> Entry {
-        entry(for: seen(name, in: parent, status).node, status)
+        let node = seen(name, in: parent, status).node
+        node.wasNamed()
+        return entry(for: node, status)
     }
 
     /// The node of a file just seen under a name, with a lookup counted.

@@ -11,6 +11,7 @@ extension MountedFileSystem {
         if let item = node.item {
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
+        if repeats.isCaller(caller) { repeats.shown(node) }
         let status = try locator.status(of: node)
         if status.st.st_nlink == 0 { saves.foundWithoutName(node) }
         return attributes(of: node, status)
@@ -30,7 +31,7 @@ extension MountedFileSystem {
             // chmod, chown and touch on a link or folder that is made anew at each look: accepted, without effect.
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
-        if saves.watches.isRepeater(caller) { return attributes(of: node, try locator.status(of: node)) }
+        if repeats.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
         let opened = handle.map { FileHandle.of($0).descriptor }
         let descriptor: Descriptor
         if let opened { descriptor = opened } else { descriptor = try locator.pathDescriptor(of: node) }

@@ -35,6 +35,7 @@ extension MountedFileSystem {
     }
 
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno) {
+        if handle == .nothing { return }
         locks.flushed(table.node(node), handle: handle, owner: lockOwner)
         let handle = FileHandle.of(handle)
         guard handle.isWritable else { return }

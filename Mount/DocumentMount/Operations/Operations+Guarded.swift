@@ -8,7 +8,7 @@ extension MountedFileSystem {
     func openGuarded(_ open: WaitingOpen, _ reply: consuming Reply<OpenedFile>) {
         let (node, flags, caller) = (open.node, open.flags, open.caller)
         // A working copy is its saver's, who was let in before; what has no name is nobody's item.
-        guard !isWorkingCopy(node), !saves.watches.isRepeater(caller), let path = saves.path(of: node)
+        guard !isWorkingCopy(node), let path = saves.path(of: node)
         else { return answer(node, flags: flags, caller, reply) }
         let wasAsked = coordinator.asked.take(caller.thread)
         let canWait = reply.canWait

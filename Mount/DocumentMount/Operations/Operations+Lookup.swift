@@ -17,7 +17,10 @@ extension MountedFileSystem {
         if parent.isRoot, saves.watches.areAskedFor(name, by: caller) { return try supersededEntry() }
         if isHidden(name) { return .absent(validity: cacheTime) }
         let folder = try locator.folder(parent)
+        let isRepeated = repeats.isCaller(caller)
+        if isRepeated, let entry = repeatedEntry(name, in: parent, folder) { return entry }
         do throws(Errno) {
+            if isRepeated { return try entryOnTheWay(name, in: parent, folder, caller) }
             return try lookUp(name, in: parent, folder, caller)
         } catch .noSuchFileOrDirectory {
             return .absent(validity: cacheTime)

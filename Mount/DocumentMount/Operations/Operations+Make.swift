@@ -8,6 +8,7 @@ import SystemPackage
 extension MountedFileSystem {
     func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
+        if repeats.isCaller(caller) { return try repeatedMaking(name, in: parent, type: mode & S_IFMT, caller) }
         try refuseVirtual(parent, name)
         return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
             _ = try check(cl_mknodat(folder.number, name, mode, device))
@@ -16,6 +17,7 @@ extension MountedFileSystem {
 
     func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
+        if repeats.isCaller(caller) { return try repeatedMaking(name, in: parent, type: S_IFDIR, caller) }
         if let item = parent.item {
             let caller = credentials(of: caller)
             return try entry(for: try item.makeFolder(EntryName(copying: name), caller), caller)
@@ -30,6 +32,7 @@ extension MountedFileSystem {
         throws(Errno) -> Entry
     {
         let parent = table.node(parent)
+        if repeats.isCaller(caller) { return try repeatedMaking(name, in: parent, type: S_IFLNK, caller) }
         if let item = parent.item {
             let caller = credentials(of: caller)
             let target = Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
@@ -60,6 +63,7 @@ extension MountedFileSystem {
             let linked = saves.newest(of: node)
             defer { table.forget(linked, count: 1) }
             guard let entry = try link(linked, in: parent, folder, name) else { continue }
+            linked.wasNamed()
             saves.linked(linked)
             journal.made(in: parent, name: name, by: caller, isIndexed: true)
             return entry
@@ -92,6 +96,7 @@ extension MountedFileSystem {
             try privileges.acting(as: caller, mode: mode) { () throws(Errno) in try make(folder) }
             return try lookUp(name, in: parent, folder)
         }
+        table.node(entry.node).wasNamed()
         let isDocument = entry.attributes.status.st_mode & S_IFMT == S_IFREG
         journal.made(in: parent, name: name, by: caller, isIndexed: isDocument)
         return entry

@@ -9,6 +9,10 @@ extension MountedFileSystem {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
         let node = table.node(node)
         if let item = node.item { return openItem(item, node, flags: flags, caller, reply) }
+        if repeats.isCaller(caller) {
+            _ = reply.succeed(.nothing)
+            return
+        }
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
         if writes ? !coordinator.gate.enter() : coordinator.gate.isGuarded.load(ordering: .relaxed) {
             return openGuarded(WaitingOpen(node, flags: flags, caller, deadline: coordinator.openDeadline), reply)
@@ -241,6 +245,7 @@ extension MountedFileSystem {
     }
 
     func release(_ id: HandleID) {
+        if id == .nothing { return }
         defer { openHandles.subtract(1, ordering: .relaxed) }
         // Before the handle's address can be another's.
         locks.released(handle: id)

@@ -14,6 +14,7 @@ extension MountedFileSystem {
     }
 
     private func remove(_ caller: Caller, in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {
+        if repeats.isCaller(caller) { return try repeatedRemoval(name, in: parent, isFolder: isFolder) }
         if let item = parent.item {
             let (name, caller) = (EntryName(copying: name), credentials(of: caller))
             return isFolder ? try item.removeFolder(name, caller) : try item.remove(name, caller)

@@ -9,6 +9,7 @@ extension MountedFileSystem {
         _ caller: Caller, from parent: NodeID, name: BorrowedName, to newParent: NodeID, newName: BorrowedName, flags: UInt32
     ) throws(Errno) {
         let (parent, newParent) = (table.node(parent), table.node(newParent))
+        if repeats.isCaller(caller) { return try repeatedMove(name, in: parent, to: newName, in: newParent) }
         if parent.item != nil || newParent.item != nil {
             return try renameVirtual(caller, from: parent, name, to: newParent, newName, flags: flags)
         }

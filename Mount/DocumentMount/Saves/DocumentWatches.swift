@@ -1,7 +1,6 @@
 import CLinux
 import FuseKernel
 import Glibc
-import Logging
 import StorePrimitives
 import Synchronization
 import SystemPackage
@@ -17,10 +16,6 @@ final class DocumentWatches: Sendable {
     private static let prefix = ".quire-superseded-"
     /// Most versions that are open when they are superseded are closed before, and nobody watched them.
     private static let patience = 0.01
-    /// The repetition waits for a serving thread, at worst for one with a slow disk.
-    private static let answerTime: Int32 = 2_000
-    /// After the process had to be given up, before another one is started: what has stopped one may stop the next.
-    private static let retryPause: Int64 = 10_000_000_000
 
     private struct State: ~Copyable {
         /// Each with a lookup counted.
@@ -32,18 +27,16 @@ final class DocumentWatches: Sendable {
     }
 
     private let table: NodeTable
-    private let log: Logger
+    private let repeater: Repeater
     /// Rank 2b.
     private let state = Mutex(State())
     private let wake = Signal()
     private let isOver = Atomic<Bool>(false)
-    /// The process that repeats; 0 if there is none.
-    private let repeater = Atomic<pid_t>(0)
     private let thread = Mutex<NamedThread?>(nil)
 
-    init(table: NodeTable, log: Logger) {
+    init(table: NodeTable, repeater: Repeater) {
         self.table = table
-        self.log = log
+        self.repeater = repeater
     }
 
     /// A version was superseded: takes over a lookup counted on the node. If the kernel knows it still, somebody has it open or
@@ -73,7 +66,7 @@ final class DocumentWatches: Sendable {
 
     /// Whether a LOOKUP in the mount's root asks for a superseded version. One atomic look for others.
     func areAskedFor(_ name: BorrowedName, by caller: Caller) -> Bool {
-        isRepeater(caller) && state.withLock { $0.name.matches(name) }
+        repeater.isCaller(caller) && state.withLock { $0.name.matches(name) }
     }
 
     /// The version that is asked for, with a lookup counted; nil the second time.
@@ -84,18 +77,11 @@ final class DocumentWatches: Sendable {
         }
     }
 
-    /// Whether a request only repeats what was done. Callers that are not to be seen from here have the number 0.
-    func isRepeater(_ caller: Caller) -> Bool {
-        caller.thread > 0 && caller.thread == repeater.load(ordering: .relaxed)
-    }
-
     // MARK: - The thread
 
-    func start(mountPoint: [UInt8], _ startProcess: @escaping MountConfiguration.StartRepeating) {
-        thread.withLock { $0 = NamedThread("quire-watches") { [self] in run(mountPoint, startProcess) } }
-    }
+    func start() { thread.withLock { $0 = NamedThread("quire-watches") { [self] in run() } } }
 
-    /// Again: does nothing. What waits is told no more.
+    /// Again: does nothing. What waits is told no more. After the repeater's `stop`.
     func stop() {
         isOver.store(true, ordering: .relaxed)
         wake.signal()
@@ -110,31 +96,7 @@ final class DocumentWatches: Sendable {
         }
     }
 
-    private func run(_ mountPoint: [UInt8], _ startProcess: MountConfiguration.StartRepeating) {
-        var process: RepeatingProcess?
-        var startsAfter: Int64 = 0
-        func tell(_ operation: RepeatingProcess.Operation, _ path: [UInt8]) {
-            guard process != nil || cl_monotonic_ns() >= startsAfter else { return }
-            do throws(Errno) {
-                let running: RepeatingProcess
-                if let process { running = process } else { running = try RepeatingProcess(startProcess) }
-                process = running
-                repeater.store(running.pid, ordering: .relaxed)
-                // A path that is not there any more has no watches.
-                _ = try running.repeat(operation, path, below: mountPoint, within: Self.answerTime)
-                startsAfter = 0
-            } catch {
-                process = nil
-                repeater.store(0, ordering: .relaxed)
-                // Somebody has killed it: another one takes over at once, if it was not the second in a row.
-                if error == .brokenPipe, startsAfter == 0 {
-                    startsAfter = 1
-                    return tell(operation, path)
-                }
-                log.warning("who watches documents is told of no saves for some seconds: \(error)")
-                startsAfter = cl_monotonic_ns() + Self.retryPause
-            }
-        }
+    private func run() {
         while true {
             wake.wait()
             wake.wait(seconds: Self.patience)
@@ -142,19 +104,20 @@ final class DocumentWatches: Sendable {
             if isOver.load(ordering: .relaxed) { return }
             let (superseded, written) = takeAll()
             for node in superseded {
-                if !isOver.load(ordering: .relaxed), table.isKnown(node, besides: 1) { lookUp(node, tell) }
+                if !isOver.load(ordering: .relaxed), table.isKnown(node, besides: 1) { lookUp(node) }
                 table.forget(node, count: 1)
             }
             for node in written where !isOver.load(ordering: .relaxed) {
-                if let path = node.path { tell(.write, path.bytes) }
+                // A path that is not there any more has no watches.
+                if let path = node.path { _ = repeater.repeat(.write(path.bytes, isModified: true, isClosed: false)) }
             }
         }
     }
 
-    private func lookUp(_ node: Node, _ tell: (RepeatingProcess.Operation, [UInt8]) -> Void) {
+    private func lookUp(_ node: Node) {
         let name = Array((Self.prefix + String(UInt64.random(in: 0 ... .max), radix: 16)).utf8)
         state.withLock { ($0.asked, $0.name) = (node, EntryName(name)!) }
-        tell(.lookUp, name)
+        _ = repeater.repeat(.lookUp(name))
         state.withLock { $0.asked = nil }
     }
 }

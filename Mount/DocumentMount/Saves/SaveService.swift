@@ -37,7 +37,7 @@ final class SaveService: Sendable {
 
     init(
         table: NodeTable, locator: Locator, store: VersionStore, journal: ChangeJournal, session: SessionReference,
-        options: MountOptions, log: Logger
+        options: MountOptions, repeater: Repeater, log: Logger
     ) throws(Errno) {
         self.table = table
         self.locator = locator
@@ -48,13 +48,13 @@ final class SaveService: Sendable {
         self.log = log
         guard let processes = ProcessTable() else { throw .noSuchFileOrDirectory }
         self.processes = processes
-        watches = DocumentWatches(table: table, log: log)
+        watches = DocumentWatches(table: table, repeater: repeater)
         pins = SnapshotPins(versions: store, log: log)
     }
 
-    func start(mountPoint: [UInt8], _ startRepeating: @escaping MountConfiguration.StartRepeating) {
+    func start() {
         clock.start { [unowned self] in tick() }
-        watches.start(mountPoint: mountPoint, startRepeating)
+        watches.start()
     }
 
     /// The documents that have a save, or something left of one.

@@ -12,10 +12,22 @@ _Noreturn void cl_serve_repeats(int channel);
 // What it does with a path below a mount's root. It follows no symbolic link and enters no other file system: the mount's users
 // may change what stands there at any moment.
 enum {
-    CL_REPEAT_LOOKUP = 'l',    // looks it up, and once more if it is there
-    CL_REPEAT_WRITE = 'w',     // sets its time of modification to now, of which watches hear as of a write
+    CL_REPEAT_LOOKUP = 'l',        // looks it up, and once more if it is there
+    CL_REPEAT_WRITE = 'w',         // what watches hear of as of a write, by the bits below
+    CL_REPEAT_ATTRIBUTES = 'a',    // sets its times
+    CL_REPEAT_MAKE = 'n',          // makes what has the type given as st_mode >> 12
+    CL_REPEAT_REMOVE = 'u',        // removes what has that type
+    CL_REPEAT_MOVE = 'm',          // renames it to a second path
+};
+enum {
+    CL_REPEAT_MODIFIED = 1,        // sets the time of modification to now
+    CL_REPEAT_CLOSED = 2,          // has it open for writing, if it is a regular file
 };
 
-// Has it done: 1 if it succeeded, 0 if not, a negative errno if there was no answer in time, after which the channel is of no
-// use. `request` is one of the letters above, the mount's root, a NUL, and the path.
-int cl_repeat(int channel, const void *request, size_t length, int milliseconds);
+// Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's root, a NUL, the
+// path, and for a move a NUL and the new path.
+int cl_repeat(int channel, const void *request, size_t length);
+// Waits for the answer: 1 if it succeeded, 0 if not, -ETIMEDOUT if it is not there yet, another negative errno if none comes.
+int cl_repeated(int channel, int milliseconds);
+// Whether a child has ended. It keeps its number until it is waited for.
+int cl_has_ended(pid_t child);

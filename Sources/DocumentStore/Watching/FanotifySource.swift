@@ -109,17 +109,25 @@ final class FanotifySource: ChangeSource {
         }
         guard at.key != nil, let folder = resolver.folder(at) else { return }
         let name = Self.name(at)
-        func append(_ kind: OutsideChange.Kind) {
-            changes.append(folder.change(kind, to: name, isFolder: isFolder, by: event.pid))
+        func append(_ kind: OutsideChange.Kind, _ writing: OutsideChange.Writing = []) {
+            changes.append(folder.change(kind, to: name, isFolder: isFolder, by: event.pid, writing: writing))
         }
+        let writing = Self.writing(event.mask)
         // The kernel merges what happened to one name and drops the order: whoever looks after both finds what is there.
         let gone = event.mask & (CL_FAN_DELETE | CL_FAN_MOVED_FROM) != 0
         let come = event.mask & (CL_FAN_CREATE | CL_FAN_MOVED_TO) != 0
         if gone { append(.disappeared) }
-        if come { append(.appeared) }
+        if come { append(.appeared, writing) }
         if gone || come { return }
-        if event.mask & Self.contents != 0 { append(.contentChanged) }
+        if !writing.isEmpty { append(.contentChanged, writing) }
         if event.mask & CL_FAN_ATTRIB != 0 { append(.attributesChanged) }
+    }
+
+    private static func writing(_ mask: UInt64) -> OutsideChange.Writing {
+        var writing: OutsideChange.Writing = []
+        if mask & CL_FAN_MODIFY != 0 { writing.insert(.modified) }
+        if mask & CL_FAN_CLOSE_WRITE != 0 { writing.insert(.closed) }
+        return writing
     }
 
     /// A rename within the store, into it, or out of it.

@@ -126,8 +126,13 @@ final class InotifySource: ChangeSource {
             // A folder with a watch tells of itself.
             if watch == nil { changes.append(folder.change(.attributesChanged, to: name, isFolder: isFolder, by: nil)) }
         } else if event.mask & (CL_IN_MODIFY | CL_IN_CLOSE_WRITE) != 0 {
-            let change = folder.change(.contentChanged, to: name, isFolder: isFolder, by: nil)
-            if changes.last != change { changes.append(change) }
+            let writing: OutsideChange.Writing = event.mask & CL_IN_MODIFY != 0 ? .modified : .closed
+            let change = folder.change(.contentChanged, to: name, isFolder: isFolder, by: nil, writing: writing)
+            if changes.last?.isLike(change) == true {
+                changes[changes.count - 1].writing.formUnion(writing)
+            } else {
+                changes.append(change)
+            }
         }
     }
 

@@ -38,6 +38,16 @@ public struct OutsideChange: Hashable, Sendable {
         case overflow
     }
 
+    /// What was done to a file's content, as far as the watcher was told.
+    public struct Writing: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// Written to, or truncated.
+        public static let modified = Writing(rawValue: 1)
+        /// Closed after being open for writing.
+        public static let closed = Writing(rawValue: 2)
+    }
+
     /// The folder it happened in.
     public let folder: FileIdentity
     public let folderPath: StorePath
@@ -48,9 +58,12 @@ public struct OutsideChange: Hashable, Sendable {
     public let isFolder: Bool
     /// Who did it; nil where that is not known, and then it may have been this process after all.
     public let pid: Int32?
+    /// Of what has appeared or was written.
+    public var writing: Writing
 
     public init(
-        folder: FileIdentity, folderPath: StorePath, name: EntryName?, kind: Kind, isFolder: Bool, pid: Int32?
+        folder: FileIdentity, folderPath: StorePath, name: EntryName?, kind: Kind, isFolder: Bool, pid: Int32?,
+        writing: Writing = []
     ) {
         self.folder = folder
         self.folderPath = folderPath
@@ -58,6 +71,14 @@ public struct OutsideChange: Hashable, Sendable {
         self.kind = kind
         self.isFolder = isFolder
         self.pid = pid
+        self.writing = writing
+    }
+
+    /// Whether it tells the same, but for `writing`.
+    func isLike(_ other: OutsideChange) -> Bool {
+        var other = other
+        other.writing = writing
+        return self == other
     }
 
     /// The path of what changed, before a move.
@@ -69,9 +90,11 @@ struct FolderPlace {
     let identity: FileIdentity
     let path: StorePath
 
-    func change(_ kind: OutsideChange.Kind, to name: EntryName?, isFolder: Bool, by pid: Int32?) -> OutsideChange {
+    func change(
+        _ kind: OutsideChange.Kind, to name: EntryName?, isFolder: Bool, by pid: Int32?, writing: OutsideChange.Writing = []
+    ) -> OutsideChange {
         OutsideChange(
-            folder: identity, folderPath: path, name: name, kind: kind, isFolder: isFolder, pid: pid)
+            folder: identity, folderPath: path, name: name, kind: kind, isFolder: isFolder, pid: pid, writing: writing)
     }
 
     func place(of name: EntryName) -> OutsideChange.Place {

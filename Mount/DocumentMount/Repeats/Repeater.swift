@@ -1,0 +1,161 @@
+import CLinux
+import FuseKernel
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// Has things repeated on the mount by a process of its own, one at a time, and knows that process's requests.
+///
+/// Whatever that process asks for is answered as done if it is what is being repeated, else refused, and never carried out. So
+/// its number is kept until it has ended: a request may be on its way for as long.
+final class Repeater: Sendable {
+    /// The repetition waits for a serving thread, at worst for one with a slow disk, and in the kernel for a folder's lock.
+    private static let answerTime: Int32 = 2_000
+    /// Nearly all take under a tenth of a millisecond.
+    private static let usualTime: Int32 = 50
+    /// The first time it has yet to start.
+    private static let startTime: Int32 = 200
+    private static let slice: Int32 = 100
+    /// After the process had to be given up, before another one is started: what has stopped one may stop the next.
+    private static let retryPause: Int64 = 10_000_000_000
+    private static let endTime = 50
+
+    private struct State {
+        var process: RepeatingProcess?
+        /// Given up, and not known to have ended.
+        var ending: RepeatingProcess?
+        var start: MountConfiguration.StartRepeating?
+        var mountPoint: [UInt8] = []
+        var startsAfter: Int64 = 0
+        var hasFailed = false
+    }
+
+    private let log: Logger
+    /// Held while something is repeated, with nothing else held when it is taken.
+    private let turn = ThreadLock()
+    /// Safe: used by who holds `turn`.
+    nonisolated(unsafe) private var state = State()
+    /// 0 if there is none.
+    private let pid = Atomic<pid_t>(0)
+    /// Leaf: held while the process's number is given up or used.
+    private let life = Mutex(())
+    private let isOver = Atomic<Bool>(false)
+
+    init(log: Logger) { self.log = log }
+
+    func start(mountPoint: [UInt8], _ start: @escaping MountConfiguration.StartRepeating) {
+        turn.withLock { (state.start, state.mountPoint) = (start, mountPoint) }
+    }
+
+    /// Whether a request only repeats what was done. Callers that are not to be seen from here have the number 0.
+    @inline(__always)
+    func isCaller(_ caller: Caller) -> Bool { caller.thread > 0 && caller.thread == pid.load(ordering: .relaxed) }
+
+    /// Whether it could be done; nil if there is nobody to do it, for some seconds perhaps. Waits two seconds at most; `whenSlow`
+    /// is called once if it takes longer than usual.
+    func `repeat`(_ operation: RepeatingProcess.Operation, whenSlow: () -> Void = {}) -> Bool? {
+        turn.withLock {
+            // It may have been killed since: then another one takes over at once, if that was not the second in a row.
+            for _ in 0..<2 {
+                let isNew = state.process == nil
+                guard let process = running() else { return nil }
+                do throws(Errno) {
+                    try process.begin(operation, below: state.mountPoint)
+                } catch .fileNameTooLong {
+                    return false
+                } catch {
+                    giveUp(error)
+                    continue
+                }
+                do throws(Errno) {
+                    let isDone = try answer(of: process, usualTime: isNew ? Self.startTime : Self.usualTime, whenSlow)
+                    state.hasFailed = false
+                    return isDone
+                } catch {
+                    // It may have done it or not.
+                    giveUp(error)
+                    return nil
+                }
+            }
+            return nil
+        }
+    }
+
+    private func answer(of process: RepeatingProcess, usualTime: Int32, _ whenSlow: () -> Void) throws(Errno) -> Bool {
+        if let isDone = try process.isDone(within: usualTime) { return isDone }
+        whenSlow()
+        for _ in 0..<Self.answerTime / Self.slice where !isOver.load(ordering: .relaxed) {
+            if let isDone = try process.isDone(within: Self.slice) { return isDone }
+        }
+        throw .timedOut
+    }
+
+    private func running() -> RepeatingProcess? {
+        guard !isOver.load(ordering: .relaxed), let start = state.start else { return nil }
+        if let process = state.process { return process }
+        guard hasEnded(), cl_monotonic_ns() >= state.startsAfter else { return nil }
+        do throws(Errno) {
+            let process = try RepeatingProcess(start)
+            state.process = process
+            pid.store(process.pid, ordering: .relaxed)
+            return process
+        } catch {
+            pause(error)
+            return nil
+        }
+    }
+
+    /// Whether there is none that was given up and is still there.
+    private func hasEnded() -> Bool {
+        guard let process = state.ending else { return true }
+        for _ in 0..<Self.endTime where !process.hasEnded { usleep(1_000) }
+        guard process.hasEnded else { return false }
+        life.withLock { _ in
+            pid.store(0, ordering: .relaxed)
+            process.collect()
+        }
+        state.ending = nil
+        return true
+    }
+
+    private func giveUp(_ error: Errno) {
+        state.ending = state.process.take()
+        kill()
+        let wasKilled = error == .brokenPipe || error == .connectionReset
+        if wasKilled, !state.hasFailed {
+            state.hasFailed = true
+        } else if !isOver.load(ordering: .relaxed) {
+            pause(error)
+        }
+    }
+
+    private func pause(_ error: Errno) {
+        log.warning("who watches documents is told of no saves and no changes made outside for some seconds: \(error)")
+        state.startsAfter = cl_monotonic_ns() + Self.retryPause
+        state.hasFailed = false
+    }
+
+    private func kill() {
+        life.withLock { _ in
+            let pid = pid.load(ordering: .relaxed)
+            if pid > 0 { Glibc.kill(pid, SIGKILL) }
+        }
+    }
+
+    /// Ends the process, and with it the wait of whoever has it repeat something: from any thread. Again: does nothing.
+    func stop() {
+        isOver.store(true, ordering: .relaxed)
+        kill()
+    }
+
+    /// After `stop`, and when nobody has anything repeated any more: waits a moment for the process. It ends at once but where the
+    /// mount is stuck: then whoever takes over the daemon's children waits for it.
+    func collect() {
+        turn.withLock {
+            if state.ending == nil { state.ending = state.process.take() }
+            _ = hasEnded()
+        }
+    }
+}

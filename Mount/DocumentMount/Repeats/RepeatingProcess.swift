@@ -1,0 +1,75 @@
+import CLinux
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// A process that repeats on the mount what was done elsewhere, so that the kernel tells its watches: a thread of the daemon
+/// must not touch the mount. Its requests are answered as done and never carried out: see `Repeater`.
+final class RepeatingProcess {
+    /// Paths are below the mount's root.
+    enum Operation {
+        /// Looks a path up, and once more if it is there.
+        case lookUp([UInt8])
+        /// Sets the time of modification, which raises IN_MODIFY; opened for writing around that, IN_CLOSE_WRITE.
+        case write([UInt8], isModified: Bool, isClosed: Bool)
+        /// IN_ATTRIB.
+        case changeAttributes([UInt8])
+        /// IN_CREATE. `type` is that of st_mode.
+        case make([UInt8], type: mode_t)
+        /// IN_DELETE.
+        case remove([UInt8], type: mode_t)
+        /// IN_MOVED_FROM and IN_MOVED_TO.
+        case move([UInt8], to: [UInt8])
+
+        /// As `cl_repeat` takes it; nil if it is too long for a path.
+        fileprivate func request(below root: [UInt8]) -> [UInt8]? {
+            let (letter, argument, paths): (Int, Int32, [[UInt8]]) =
+                switch self {
+                case .lookUp(let path): (Int(CL_REPEAT_LOOKUP), 0, [path])
+                case .write(let path, let isModified, let isClosed):
+                    (
+                        Int(CL_REPEAT_WRITE),
+                        (isModified ? Int32(CL_REPEAT_MODIFIED) : 0) | (isClosed ? Int32(CL_REPEAT_CLOSED) : 0), [path]
+                    )
+                case .changeAttributes(let path): (Int(CL_REPEAT_ATTRIBUTES), 0, [path])
+                case .make(let path, let type): (Int(CL_REPEAT_MAKE), Int32(type >> 12), [path])
+                case .remove(let path, let type): (Int(CL_REPEAT_REMOVE), Int32(type >> 12), [path])
+                case .move(let path, let newPath): (Int(CL_REPEAT_MOVE), 0, [path, newPath])
+                }
+            guard paths.allSatisfy({ $0.count < Int(PATH_MAX) }), root.count < Int(PATH_MAX) else { return nil }
+            return [UInt8(letter), UInt8(argument)] + ([root] + paths).joined(separator: [0])
+        }
+    }
+
+    let pid: pid_t
+    private let channel: Descriptor
+
+    init(_ start: MountConfiguration.StartRepeating) throws(Errno) {
+        var ends: (Int32, Int32) = (-1, -1)
+        _ = try check(withUnsafeMutablePointer(to: &ends) {
+            $0.withMemoryRebound(to: Int32.self, capacity: 2) { cl_repeat_channel($0) }
+        })
+        channel = Descriptor(owning: ends.0)
+        pid = try start(Descriptor(owning: ends.1))
+    }
+
+    /// Asks for it: `isDone` is to be asked next. Throws if the process is of no use any more, and then nothing was done.
+    func begin(_ operation: Operation, below root: [UInt8]) throws(Errno) {
+        guard let request = operation.request(below: root) else { throw .fileNameTooLong }
+        _ = try check(request.withUnsafeBytes { cl_repeat(channel.number, $0.baseAddress, $0.count) })
+    }
+
+    /// Whether it could be done; nil if that is not known in time. Throws if the process is of no use any more.
+    func isDone(within milliseconds: Int32) throws(Errno) -> Bool? {
+        do throws(Errno) {
+            return try check(cl_repeated(channel.number, milliseconds)) == 1
+        } catch .timedOut {
+            return nil
+        }
+    }
+
+    /// Whether it has ended, and so has no request under way. It keeps its number until `collect`.
+    var hasEnded: Bool { cl_has_ended(pid) == 1 }
+
+    func collect() { waitpid(pid, nil, WNOHANG) }
+}
