@@ -5,7 +5,8 @@ import PackageDescription
 let package = Package(
     name: "quire",
     products: [
-        .executable(name: "quire", targets: ["quire"])
+        .executable(name: "quire", targets: ["quire"]),
+        .library(name: "DocumentKit", targets: ["DocumentKit"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -43,6 +44,11 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
+            name: "DocumentKit",
+            dependencies: [
+                "CoordinationService", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
             ]),
         .systemLibrary(
             name: "CFuse", path: "Mount/CFuse", pkgConfig: "fuse3",
