@@ -73,6 +73,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        .executableTarget(name: "QuireEdit", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireEdit"),
+        .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestSupport"]),
         .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives", "TestSupport"]),
         .testTarget(
@@ -97,6 +99,7 @@ let package = Package(
             dependencies: [
                 "quire", "CoordinationService", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        .testTarget(name: "DocumentKitTests", dependencies: ["DocumentKit", "TestSupport"]),
         .target(
             name: "TestSupport",
             dependencies: [.product(name: "SystemPackage", package: "swift-system")],
@@ -104,7 +107,7 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "TestSupport", "quire", "PosixChecks", "FileExerciser",
+                "TestSupport", "quire", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireSync",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .target(name: "CSystemCalls", path: "Tests/PosixChecks/CSystemCalls"),
@@ -119,6 +122,7 @@ let package = Package(
             name: "FileExerciser",
             dependencies: ["SystemCalls", .product(name: "SystemPackage", package: "swift-system")],
             path: "Tests/FileExerciser"),
+        .executableTarget(name: "CoordinatedProgram", dependencies: ["DocumentKit"], path: "Tests/CoordinatedProgram"),
         .executableTarget(name: "SaveExerciser", path: "Tests/SaveExerciser", cSettings: [.define("_GNU_SOURCE")]),
         .executableTarget(
             name: "DiskRecorder", dependencies: ["CFuse"], path: "Tests/DiskRecorder", cSettings: [.define("_GNU_SOURCE")],

@@ -37,7 +37,7 @@ extension FileCoordinator {
     ///
     /// - Parameter batchAccessor: is given a block to call when all these accesses are done, also later and on another thread. It
     ///   ends the claims, blocking for a moment. If it is let go of without having been called, they end too.
-    @available(*, noasync, message: "blocks; use the form with await")
+    @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func prepare(
         forReadingItemsAt readingURLs: [URL], options readingOptions: ReadingOptions = [],
         writingItemsAt writingURLs: [URL], options writingOptions: WritingOptions = [],

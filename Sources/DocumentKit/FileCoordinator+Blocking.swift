@@ -4,13 +4,14 @@ public import Foundation
 ///
 /// They throw ``FileCoordinationError``, or what the accessor throws. Where Apple's take a pointer to an error and an accessor
 /// that returns nothing, these throw and return.
+// Disfavoured, as the compiler would take one of these for an accessor that itself has nothing to wait for, in an async function too.
 extension FileCoordinator {
     /// Reads a document, or a folder with all that is in it.
     /// - Parameters:
     ///   - url: the item. Nothing needs to be there.
     ///   - reader: is given the URL to read from, which is valid until it returns.
     /// - Returns: what `reader` returns.
-    @available(*, noasync, message: "blocks; use the form with await")
+    @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
         readingItemAt url: URL, options: ReadingOptions = [], byAccessor reader: (URL) throws -> Result
     ) throws -> Result {
@@ -23,7 +24,7 @@ extension FileCoordinator {
     ///   - url: the item. Nothing needs to be there.
     ///   - writer: is given the URL to write to, which is valid until it returns.
     /// - Returns: what `writer` returns.
-    @available(*, noasync, message: "blocks; use the form with await")
+    @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
         writingItemAt url: URL, options: WritingOptions = [], byAccessor writer: (URL) throws -> Result
     ) throws -> Result {
@@ -33,7 +34,7 @@ extension FileCoordinator {
 
     /// Reads one item and writes another; both are granted at once, whatever order others name them in.
     /// - Returns: what `readerWriter`, which is given the two URLs, returns.
-    @available(*, noasync, message: "blocks; use the form with await")
+    @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
         readingItemAt readingURL: URL, options readingOptions: ReadingOptions = [],
         writingItemAt writingURL: URL, options writingOptions: WritingOptions = [],
@@ -46,7 +47,7 @@ extension FileCoordinator {
 
     /// Writes two items, as for a move from the one to the other; both are granted at once.
     /// - Returns: what `writer`, which is given the two URLs, returns.
-    @available(*, noasync, message: "blocks; use the form with await")
+    @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
         writingItemAt url1: URL, options options1: WritingOptions = [],
         writingItemAt url2: URL, options options2: WritingOptions = [],
