@@ -8,7 +8,9 @@ extension FileCoordinator {
     /// Reads a document, or a folder with all that is in it.
     /// - Parameters:
     ///   - url: the item. Nothing needs to be there.
+    ///   - options: how it is read.
     ///   - reader: is given the URL to read from, which is valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
     /// - Returns: what `reader` returns.
     public nonisolated(nonsending) func coordinate<Result>(
         readingItemAt url: URL, options: ReadingOptions = [],
@@ -21,7 +23,9 @@ extension FileCoordinator {
     /// Writes a document or folder. What is in a folder is claimed with it for deleting, moving and replacing.
     /// - Parameters:
     ///   - url: the item. Nothing needs to be there.
+    ///   - options: how it is written.
     ///   - writer: is given the URL to write to, which is valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
     /// - Returns: what `writer` returns.
     public nonisolated(nonsending) func coordinate<Result>(
         writingItemAt url: URL, options: WritingOptions = [],
@@ -32,7 +36,14 @@ extension FileCoordinator {
     }
 
     /// Reads one item and writes another; both are granted at once, whatever order others name them in.
-    /// - Returns: what `readerWriter`, which is given the two URLs, returns.
+    /// - Parameters:
+    ///   - readingURL: the item to be read.
+    ///   - readingOptions: how it is read.
+    ///   - writingURL: the item to be written.
+    ///   - writingOptions: how it is written.
+    ///   - readerWriter: is given the two URLs, which are valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
+    /// - Returns: what `readerWriter` returns.
     public nonisolated(nonsending) func coordinate<Result>(
         readingItemAt readingURL: URL, options readingOptions: ReadingOptions = [],
         writingItemAt writingURL: URL, options writingOptions: WritingOptions = [],
@@ -44,7 +55,14 @@ extension FileCoordinator {
     }
 
     /// Writes two items, as for a move from the one to the other; both are granted at once.
-    /// - Returns: what `writer`, which is given the two URLs, returns.
+    /// - Parameters:
+    ///   - url1: an item to be written.
+    ///   - options1: how it is written.
+    ///   - url2: another one.
+    ///   - options2: how that is written.
+    ///   - writer: is given the two URLs, which are valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
+    /// - Returns: what `writer` returns.
     public nonisolated(nonsending) func coordinate<Result>(
         writingItemAt url1: URL, options options1: WritingOptions = [],
         writingItemAt url2: URL, options options2: WritingOptions = [],
@@ -55,7 +73,11 @@ extension FileCoordinator {
         return try await access([one, other]) { try await writer(one.url, other.url) }
     }
 
-    /// Accesses any number of items, all granted at once. The accessor finds them at the intents' URLs.
+    /// Accesses any number of items, all granted at once.
+    /// - Parameters:
+    ///   - intents: what is accessed; some item.
+    ///   - accessor: finds the items at the intents' URLs, which may have changed.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
     /// - Returns: what `accessor` returns.
     public nonisolated(nonsending) func coordinate<Result>(
         with intents: [FileAccessIntent], byAccessor accessor: nonisolated(nonsending) () async throws -> Result
@@ -65,6 +87,13 @@ extension FileCoordinator {
 
     /// Claims any number of items at once for the accesses that the accessor makes with this coordinator, which then cost
     /// nothing. What it throws is passed on, after the claims have ended.
+    /// - Parameters:
+    ///   - readingURLs: the items to be read.
+    ///   - readingOptions: how they are read.
+    ///   - writingURLs: the items to be written.
+    ///   - writingOptions: how they are written.
+    ///   - batchAccessor: makes the accesses.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
     /// - Returns: what `batchAccessor` returns.
     public nonisolated(nonsending) func prepare<Result>(
         forReadingItemsAt readingURLs: [URL], options readingOptions: ReadingOptions = [],

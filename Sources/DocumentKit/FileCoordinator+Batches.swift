@@ -35,8 +35,13 @@ extension FileCoordinator {
     /// Claims items at once for the accesses that the accessor makes with this coordinator, which then cost nothing. Blocks
     /// until they are granted, and runs the accessor on the calling thread.
     ///
-    /// - Parameter batchAccessor: is given a block to call when all these accesses are done, also later and on another thread. It
-    ///   ends the claims, blocking for a moment. If it is let go of without having been called, they end too.
+    /// - Parameters:
+    ///   - readingURLs: the items to be read.
+    ///   - readingOptions: how they are read.
+    ///   - writingURLs: the items to be written.
+    ///   - writingOptions: how they are written.
+    ///   - batchAccessor: is given a block to call when all these accesses are done, also later and on another thread. It
+    ///     ends the claims, blocking for a moment. If it is let go of without having been called, they end too.
     @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func prepare(
         forReadingItemsAt readingURLs: [URL], options readingOptions: ReadingOptions = [],

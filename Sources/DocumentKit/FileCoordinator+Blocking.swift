@@ -9,7 +9,9 @@ extension FileCoordinator {
     /// Reads a document, or a folder with all that is in it.
     /// - Parameters:
     ///   - url: the item. Nothing needs to be there.
+    ///   - options: how it is read.
     ///   - reader: is given the URL to read from, which is valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
     /// - Returns: what `reader` returns.
     @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
@@ -22,7 +24,9 @@ extension FileCoordinator {
     /// Writes a document or folder. What is in a folder is claimed with it for deleting, moving and replacing.
     /// - Parameters:
     ///   - url: the item. Nothing needs to be there.
+    ///   - options: how it is written.
     ///   - writer: is given the URL to write to, which is valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
     /// - Returns: what `writer` returns.
     @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
@@ -33,7 +37,14 @@ extension FileCoordinator {
     }
 
     /// Reads one item and writes another; both are granted at once, whatever order others name them in.
-    /// - Returns: what `readerWriter`, which is given the two URLs, returns.
+    /// - Parameters:
+    ///   - readingURL: the item to be read.
+    ///   - readingOptions: how it is read.
+    ///   - writingURL: the item to be written.
+    ///   - writingOptions: how it is written.
+    ///   - readerWriter: is given the two URLs, which are valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
+    /// - Returns: what `readerWriter` returns.
     @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
         readingItemAt readingURL: URL, options readingOptions: ReadingOptions = [],
@@ -46,7 +57,14 @@ extension FileCoordinator {
     }
 
     /// Writes two items, as for a move from the one to the other; both are granted at once.
-    /// - Returns: what `writer`, which is given the two URLs, returns.
+    /// - Parameters:
+    ///   - url1: an item to be written.
+    ///   - options1: how it is written.
+    ///   - url2: another one.
+    ///   - options2: how that is written.
+    ///   - writer: is given the two URLs, which are valid until it returns.
+    /// - Throws: ``FileCoordinationError``, or what the accessor throws.
+    /// - Returns: what `writer` returns.
     @_disfavoredOverload @available(*, noasync, message: "blocks; use the form with await")
     public func coordinate<Result>(
         writingItemAt url1: URL, options options1: WritingOptions = [],

@@ -244,7 +244,7 @@ struct LocalAccessTests {
         writer.end()
         try coordinator.coordinate(
             writingItemAt: one, options: .forMoving, writingItemAt: other, options: .forReplacing
-        ) { from, to in _ = try FileManager.default.replaceItemAt(to, withItemAt: from) }
+        ) { from, to in #expect(rename(from.path, to.path) == 0) }
         #expect(try text(other) == "content" && !FileManager.default.fileExists(atPath: one.path))
     }
 

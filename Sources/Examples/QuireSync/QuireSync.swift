@@ -14,7 +14,7 @@ struct QuireSync {
     static func main() async {
         let paths = CommandLine.arguments.dropFirst()
         guard paths.count == 2, let source = paths.first, let target = paths.last else {
-            print("usage: QuireSync SOURCE TARGET")
+            say("usage: QuireSync SOURCE TARGET")
             exit(64)
         }
         let sync = QuireSync(
@@ -24,13 +24,15 @@ struct QuireSync {
             // Listening before looking: so nothing falls between the two.
             let events = try await FileCoordinator.events(forItemAt: sync.source)
             await sync.copyTree(sync.source)
-            print("copied; waiting for changes")
+            say("copied; waiting for changes")
             for await event in events { await sync.follow(event) }
         } catch {
-            FileHandle.standardError.write(Data("QuireSync: \(error)\n".utf8))
+            say("QuireSync: \(error)")
             exit(1)
         }
     }
+
+    static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
     func follow(_ event: FileEvent) async {
         switch event.kind {
@@ -65,11 +67,11 @@ struct QuireSync {
             }
             // Others see the old version or the new one, as here.
             guard rename(part.path, place.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
-            print("copied \(place.path)")
+            Self.say("copied \(place.path)")
         } catch {
             try? FileManager.default.removeItem(at: part)
             // It may be gone again, and if not there will be another event when it is let go.
-            print("not copied: \(url.path): \(error)")
+            Self.say("not copied: \(url.path): \(error)")
         }
     }
 

@@ -20,6 +20,7 @@ extension MountTests {
                 done
             }
             rm -f "$T"/go "$T"/stop
+            trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 
             """
 
@@ -132,7 +133,7 @@ extension MountTests {
                     mkfifo "$T/next"; exec 5<>"$T/next"
                     begin presenter present "$M/shown" text=typed stop="$T/stop"; presenter=$last; saw presenter presenting
                     begin listener events "$M" stop="$T/stop"; listener=$last; saw listener listening
-                    begin holder write "$M/doc" hold="$T/go" text=lost again=1 <&5; holder=$last; saw holder granted
+                    begin holder write "$M/doc" hold="$T/go" again=1 <&5; holder=$last; saw holder granted
                     cd /; kill -9 \(daemon); touch "$T/go"; saw holder '^disconnected: .*daemon'
                     # Not mounted: no access, and none outside of the mount's rules.
                     begin without write "$M/doc"; ! wait $last || exit 1; saw without '^disconnected'

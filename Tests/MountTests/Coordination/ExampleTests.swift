@@ -63,6 +63,7 @@ extension MountTests {
                 try mount.shell("""
                     copy="$T/copy"; rm -rf "$copy"
                     until_true() { for try in $(seq 250); do if eval "$1"; then return; fi; sleep 0.02; done; echo "not: $1"; cat "$T/log"; exit 1; }
+                    trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
                     QuireSync folder "$copy" >"$T/log" 2>&1 & agent=$!
                     until_true 'grep -q "waiting for changes" "$T/log"'
                     [ "$(cat "$copy/doc")" = one ] && [ "$(cat "$copy/in/deep")" = two ]
