@@ -8,8 +8,8 @@ import Synchronization
 //   CoordinatedProgram present PATH [OPTION=VALUE]…        presents the item until the file stop= is there
 //   CoordinatedProgram events PATH stop=FILE
 //
-// Options: hold=FILE (goes on when the file is there), timeout=SECONDS, mode=blocking|async|queue, cancel=SECONDS, again=1 (once
-// more after a failure, when a line comes on standard input), with=PATH (a second item, written), text=TEXT (what is written or not saved),
+// Options: hold=FILE (goes on when the file is there), timeout=SECONDS, mode=blocking|async|queue, cancel=SECONDS, again=FILE (once
+// more after a failure, when the file is there), with=PATH (a second item, written), text=TEXT (what is written or not saved),
 // option=WORD, move=PATH, delay=SECONDS.
 @main
 struct CoordinatedProgram {
@@ -33,7 +33,7 @@ struct CoordinatedProgram {
         case "present": present()
         case "events": await listen()
         default:
-            while true {
+            for attempt in 1...2 {
                 do {
                     try await access()
                     exit(0)
@@ -42,7 +42,8 @@ struct CoordinatedProgram {
                 } catch {
                     say("failed: \(error)")
                 }
-                guard option("again") != nil, readLine() != nil else { exit(1) }
+                guard attempt == 1, let file = option("again") else { exit(1) }
+                waitFor(file)
             }
         }
     }

@@ -130,15 +130,14 @@ extension MountTests {
             try withMount(prepare: "echo old >doc; echo old >shown") { mount in
                 let daemon = try #require(mount.daemon)
                 try mount.shell(Self.functions + """
-                    mkfifo "$T/next"; exec 5<>"$T/next"
                     begin presenter present "$M/shown" text=typed stop="$T/stop"; presenter=$last; saw presenter presenting
                     begin listener events "$M" stop="$T/stop"; listener=$last; saw listener listening
-                    begin holder write "$M/doc" hold="$T/go" again=1 <&5; holder=$last; saw holder granted
+                    begin holder write "$M/doc" hold="$T/go" again="$T/again"; holder=$last; saw holder granted
                     cd /; kill -9 \(daemon); touch "$T/go"; saw holder '^disconnected: .*daemon'
                     # Not mounted: no access, and none outside of the mount's rules.
                     begin without write "$M/doc"; ! wait $last || exit 1; saw without '^disconnected'
                     quire mount "$S" "$M" -o allow_other; cd "$M"
-                    echo >&5; wait $holder; [ "$(grep -c granted "$T/holder")" = 2 ]; tail -1 "$T/holder" | grep done
+                    touch "$T/again"; wait $holder; [ "$(grep -c granted "$T/holder")" = 2 ]; tail -1 "$T/holder" | grep done
                     # Presenters are registered anew, and told to look again.
                     saw presenter changed; saw listener missed
                     for try in $(seq 50); do [ "$(cat shown)" = typed ] && break; sleep 0.1; done; [ "$(cat shown)" = typed ]
