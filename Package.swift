@@ -5,7 +5,8 @@ import PackageDescription
 let package = Package(
     name: "quire",
     products: [
-        .executable(name: "quire", targets: ["quire"])
+        .executable(name: "quire", targets: ["quire"]),
+        .library(name: "DocumentKit", targets: ["DocumentKit"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -44,6 +45,11 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        .target(
+            name: "DocumentKit",
+            dependencies: [
+                "CoordinationService", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+            ]),
         .systemLibrary(
             name: "CFuse", path: "Mount/CFuse", pkgConfig: "fuse3",
             providers: [.apt(["libfuse3-dev"])]),
@@ -67,6 +73,8 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
+        .executableTarget(name: "QuireEdit", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireEdit"),
+        .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestSupport"]),
         .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives", "TestSupport"]),
         .testTarget(
@@ -91,6 +99,7 @@ let package = Package(
             dependencies: [
                 "quire", "CoordinationService", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        .testTarget(name: "DocumentKitTests", dependencies: ["DocumentKit", "TestSupport"]),
         .target(
             name: "TestSupport",
             dependencies: [.product(name: "SystemPackage", package: "swift-system")],
@@ -98,7 +107,7 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "TestSupport", "quire", "PosixChecks", "FileExerciser",
+                "TestSupport", "quire", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireSync",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .target(name: "CSystemCalls", path: "Tests/PosixChecks/CSystemCalls"),
@@ -113,6 +122,7 @@ let package = Package(
             name: "FileExerciser",
             dependencies: ["SystemCalls", .product(name: "SystemPackage", package: "swift-system")],
             path: "Tests/FileExerciser"),
+        .executableTarget(name: "CoordinatedProgram", dependencies: ["DocumentKit"], path: "Tests/CoordinatedProgram"),
         .executableTarget(name: "SaveExerciser", path: "Tests/SaveExerciser", cSettings: [.define("_GNU_SOURCE")]),
         .executableTarget(
             name: "DiskRecorder", dependencies: ["CFuse"], path: "Tests/DiskRecorder", cSettings: [.define("_GNU_SOURCE")],

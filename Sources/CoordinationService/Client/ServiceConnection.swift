@@ -17,6 +17,16 @@ public enum ServiceCallError: Error, Hashable, Sendable {
     case malformedReply
 }
 
+/// Ends a connection, and so a call that waits on it, which throws `.disconnected`. What the service keeps for the connection,
+/// such as a claim that waits, ends with it.
+public final class ConnectionBreaker: Sendable {
+    private let socket: Descriptor
+
+    fileprivate init(socket: Descriptor) { self.socket = socket }
+
+    public func cut() { _ = shutdown(socket.number, Int32(SHUT_RDWR)) }
+}
+
 /// A client's connection to a mount's service: blocking, one call at a time, each bounded by a timeout. Not thread-safe.
 public final class ServiceConnection {
     private let socket: Descriptor
@@ -36,6 +46,9 @@ public final class ServiceConnection {
 
     /// The process that serves the socket.
     public var server: Peer? { Peer(of: socket.number) }
+
+    /// Ends the connection from any thread.
+    public var breaker: ConnectionBreaker { ConnectionBreaker(socket: socket) }
 
     /// Calls `method` and waits for its reply, `timeout` at most.
     public func call<Parameters: Encodable, Reply: Decodable>(

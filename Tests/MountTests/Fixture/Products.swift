@@ -7,7 +7,10 @@ enum Products {
     /// For PATH; removed when the tests end.
     private static let place: TemporaryFolder = {
         guard let place = try? TemporaryFolder(in: "/tmp") else { fatalError("/tmp must be writable") }
-        for name in ["quire", "PosixChecks", "FileExerciser", "SaveExerciser", "DiskRecorder"] {
+        let names = [
+            "quire", "PosixChecks", "FileExerciser", "SaveExerciser", "DiskRecorder", "CoordinatedProgram", "QuireEdit", "QuireSync",
+        ]
+        for name in names {
             let copied = try? runProgram("cp", ["-p", builtProduct(name), place.path(name)])
             precondition(copied?.status == 0, "\(builtProduct(name)) is missing: build first")
         }

@@ -1,0 +1,140 @@
+import CLinux
+import CoordinationService
+import Foundation
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// A Quire mount of this machine, and the way to its daemon.
+struct QuireMount: Hashable, Sendable {
+    let mountPoint: AbsolutePath
+    /// Who mounted it, and so has to be the one who serves its socket.
+    let owner: UInt32
+
+    /// The mount that holds an item; nil if it is in none. One look at whether the kernel's list of mounts has changed, and
+    /// linear in the mounts; the file system is not asked.
+    static func holding(_ path: AbsolutePath) -> QuireMount? { MountList.shared.holding(path) }
+
+    private static let socketAttribute = "user.quire.socket"
+
+    /// Connects to the daemon. Never trusts a socket that another user than the mount's owner serves: a document's attribute may
+    /// name any.
+    func connect() throws(FileCoordinationError) -> ServiceConnection {
+        var value = [UInt8](repeating: 0, count: 256)
+        let count = AbsolutePath.withCString(mountPoint.bytes) { cl_getxattr($0, Self.socketAttribute, &value, value.count) }
+        guard count > 0 else { throw .disconnected("\(mountPoint): its daemon does not answer; 'quire mount' repairs the mount") }
+        let connection: ServiceConnection
+        do throws(ServiceCallError) {
+            connection = try ServiceConnection(to: String(decoding: value[..<count], as: UTF8.self))
+        } catch {
+            throw FileCoordinationError(error, in: self)
+        }
+        guard connection.server?.uid == owner else {
+            throw .permissionDenied("\(mountPoint): its socket is served by another user than mounted it")
+        }
+        return connection
+    }
+}
+
+extension FileCoordinationError {
+    /// The one map from the service's errors.
+    init(_ error: ServiceCallError, in mount: QuireMount) {
+        self =
+            switch error {
+            case .unreachable, .timedOut: .disconnected("\(mount.mountPoint): its daemon does not answer")
+            case .disconnected, .malformedReply: .disconnected("\(mount.mountPoint): its daemon closed the connection")
+            case .refused(let reason): Self(reason)
+            }
+    }
+
+    private init(_ reason: VarlinkError) {
+        var text = reason.description
+        for case .text(let value) in [reason.parameters["message"], reason.parameters["what"]] { text = value }
+        self =
+            switch reason.name.split(separator: ".").last {
+            case "TimedOut": .timedOut(text)
+            case "Deadlock": .deadlock(text)
+            case "PermissionDenied": .permissionDenied(text)
+            default: .failed(text)
+            }
+    }
+}
+
+/// The mounts of this process's mount namespace (proc(5), mountinfo), read again when the kernel says that they have changed.
+private final class MountList: Sendable {
+    static let shared = MountList()
+
+    private struct Entry {
+        let mountPoint: AbsolutePath
+        /// Of a Quire mount.
+        let owner: UInt32?
+    }
+
+    private struct State {
+        var file: Descriptor?
+        var entries: [Entry] = []
+    }
+    /// A leaf lock.
+    private let state = Mutex(State())
+
+    func holding(_ path: AbsolutePath) -> QuireMount? {
+        let found = state.withLock { state -> Entry? in
+            Self.update(&state)
+            // What was mounted later covers what was mounted at the same place.
+            return state.entries.last { path == $0.mountPoint || path.isInside($0.mountPoint) }
+        }
+        return found.flatMap { entry in entry.owner.map { QuireMount(mountPoint: entry.mountPoint, owner: $0) } }
+    }
+
+    private static func update(_ state: inout State) {
+        if let file = state.file {
+            var request = pollfd(fd: file.number, events: Int16(POLLPRI), revents: 0)
+            if poll(&request, 1, 0) == 0 { return }
+        }
+        let number = cl_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0)
+        guard number >= 0 else { return }
+        let file = Descriptor(owning: number)
+        state.file = file
+        // The longest match counts, and of two at one place the later: so sorted, the last match is the one.
+        state.entries = contents(file).split(separator: UInt8(ascii: "\n")).compactMap(entry).enumerated().sorted { one, other in
+            (one.element.mountPoint.bytes.count, one.offset) < (other.element.mountPoint.bytes.count, other.offset)
+        }.map(\.element)
+    }
+
+    private static func contents(_ file: Descriptor) -> [UInt8] {
+        var contents: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while case let count = read(file.number, &chunk, chunk.count), count > 0 { contents += chunk[..<count] }
+        return contents
+    }
+
+    /// `36 35 98:0 / /mnt rw,noatime shared:1 - fuse.quire /store rw,user_id=1000`, with any number of fields before the hyphen.
+    private static func entry(_ line: ArraySlice<UInt8>) -> Entry? {
+        let fields = line.split(separator: UInt8(ascii: " "))
+        guard fields.count > 8, let hyphen = fields[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),
+            fields.count > hyphen + 3
+        else { return nil }
+        let mountPoint = AbsolutePath(DocumentPath(unescaped(fields[4])))
+        guard fields[hyphen + 1].elementsEqual("fuse.quire".utf8) else { return Entry(mountPoint: mountPoint, owner: nil) }
+        let option = fields[hyphen + 3].split(separator: UInt8(ascii: ",")).first { $0.starts(with: "user_id=".utf8) }
+        return Entry(
+            mountPoint: mountPoint, owner: option.flatMap { UInt32(String(decoding: $0.dropFirst(8), as: UTF8.self)) } ?? 0)
+    }
+
+    /// Space, tab, newline and backslash are written as a backslash and three octal digits.
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3)
+            if byte == UInt8(ascii: "\\"), digits.count == 3,
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 8) {
+                result.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+}
