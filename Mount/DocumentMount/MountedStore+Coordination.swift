@@ -96,6 +96,7 @@ extension MountedStore {
     /// Of what is not there the folder decides.
     private func mayAccess(_ intent: ClaimIntent, _ caller: Credentials) -> Bool {
         let reach = fileSystem.tags.reach
+        if intent.isOfSnapshot { return !intent.isWriting }
         if reach.isUnlimited(caller) { return true }
         var mode = R_OK
         if case .writing(let options) = intent.access {
@@ -114,4 +115,9 @@ extension MountedStore {
         let result = path.withCString { cl_statx(fileSystem.store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         return result != 0 || status.st.st_mode & S_IFMT != S_IFDIR || status.st.st_uid == caller.uid
     }
+}
+
+extension ClaimIntent {
+    /// Whether the item is in a snapshot: it stays as it is, and nobody can write it.
+    public var isOfSnapshot: Bool { path.names.first == SnapshotsFolder.name }
 }

@@ -26,7 +26,9 @@ extension FileCoordinator {
         do throws(FileCoordinationError) {
             for group in Self.groups(items) {
                 if let mount = group.mount {
-                    holds.append(try claim(group.items, in: mount, within: outer, wait))
+                    let hold = try claim(group.items, in: mount, within: outer, wait)
+                    holds.append(hold)
+                    Self.note(hold, of: group.items, in: &items)
                 } else {
                     holds.append(try holdLocally(group.items, within: outer, wait))
                 }
@@ -51,6 +53,15 @@ extension FileCoordinator {
             throw error
         }
         return access
+    }
+
+    /// Where the items to be read are.
+    private static func note(_ hold: FileAccess.Hold, of claimed: [AccessItem], in items: inout [AccessItem]) {
+        guard case .claim(_, let granted, _) = hold else { return }
+        for (item, place) in zip(claimed, granted.snapshots) {
+            guard let place, let index = items.firstIndex(where: { $0.intent === item.intent }) else { continue }
+            items[index].snapshot = AbsolutePath(place)
+        }
     }
 
     private struct Group {

@@ -57,7 +57,7 @@ public struct ClaimIntent: Hashable, Sendable {
         self.access = access
     }
 
-    var isWriting: Bool { if case .writing = access { true } else { false } }
+    public var isWriting: Bool { if case .writing = access { true } else { false } }
 
     /// A reader of a folder gets all of it as it was at one instant.
     var coversContents: Bool {

@@ -9,6 +9,8 @@ struct AccessItem: Sendable {
     private(set) var path: AbsolutePath
     /// Whether it was there when the access was granted.
     private(set) var wasThere: Bool
+    /// Where a reader in a mount finds it as it was when the access was granted.
+    var snapshot: AbsolutePath?
     /// Holds on to the item as such, so that it is found where it was moved to. Opened without access: nobody notices.
     private let item: Descriptor?
 
@@ -34,6 +36,11 @@ struct AccessItem: Sendable {
 
     /// Whether what is claimed here includes what another names.
     func includes(_ other: AccessItem) -> Bool {
+        if let snapshot, !other.intent.isWriting, other.path == snapshot || other.path.isInside(snapshot) { return true }
+        return namesWhatIncludes(other)
+    }
+
+    private func namesWhatIncludes(_ other: AccessItem) -> Bool {
         (path == other.path || intent.coversContents && other.path.isInside(path)) && (intent.isWriting || !other.intent.isWriting)
             && (other.intent.isMetadataOnly || !intent.isMetadataOnly)
     }

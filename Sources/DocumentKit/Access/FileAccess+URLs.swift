@@ -12,15 +12,17 @@ extension FileAccess {
 
     /// The URL that the accessor uses for an item: the one place where readers are led elsewhere.
     private func url(of item: AccessItem) throws(FileCoordinationError) -> URL {
-        guard item.intent.readingOptions.contains(.forUploading) else { return item.intent.url }
+        // Where there is nothing there is nothing in the snapshot: an error is to name what was asked for.
+        let source = item.wasThere ? item.snapshot?.url ?? item.intent.url : item.intent.url
+        guard item.intent.readingOptions.contains(.forUploading) else { return source }
         do {
             let folder = FileManager.default.temporaryDirectory.appending(
                 path: "DocumentKit-\(UUID().uuidString)", directoryHint: .isDirectory)
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             state.withLock { $0.copies.append(folder) }
-            let copy = folder.appending(path: item.intent.url.lastPathComponent, directoryHint: .notDirectory)
-            try FileManager.default.copyItem(at: item.intent.url, to: copy)
+            let copy = folder.appending(path: item.path.url.lastPathComponent, directoryHint: .notDirectory)
+            try FileManager.default.copyItem(at: source, to: copy)
             return copy
         } catch {
             throw .failed("\(item.path): cannot be copied for uploading: \(error.localizedDescription)")

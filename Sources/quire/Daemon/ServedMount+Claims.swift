@@ -18,7 +18,12 @@ extension ServedMount {
             throw .failed("\(request.intents.count) items in one claim: \(Self.mostItems) at most")
         }
         var intents: [ClaimIntent] = []
-        for intent in request.intents { intents.append(ClaimIntent(try item(intent.path), try intent.wantedAccess())) }
+        for intent in request.intents {
+            let wanted = ClaimIntent(try item(intent.path), try intent.wantedAccess())
+            // A reader within a reader may go by the path that it was given.
+            let isThere = wanted.isOfSnapshot && !wanted.isWriting
+            intents.append(isThere ? ClaimIntent(wanted.path, .reading(.metadataOnly)) : wanted)
+        }
         if let time = request.timeout, !(time >= 0 && time <= Self.longestTimeout) { throw .invalidParameter("timeout") }
         let timeout = request.timeout.map { Duration.milliseconds(Int64($0 * 1000)) } ?? store.claimTimeout
         do throws(Errno) {
