@@ -28,8 +28,8 @@ public final class FileAccessIntent: Sendable {
         FileAccessIntent(url, .writing(options))
     }
 
-    /// Where the item is: what the accessor is to use, and not the URL that the intent was made with. It is another one if the
-    /// item was moved before the access was granted, if a symbolic link was resolved, or for `forUploading`.
+    /// Where the item is: what the accessor is to use, and not the URL that the intent was made with. It is another one if
+    /// the item was moved before the access was granted, if a symbolic link was resolved, or for `forUploading`.
     public internal(set) var url: URL {
         get { location.withLock { $0 } }
         set { location.withLock { $0 = newValue } }

@@ -12,8 +12,8 @@ public enum FileCoordinationError: Error, Hashable, Sendable {
     case deadlock(String)
     /// The user may not read or write an item in that way.
     case permissionDenied(String)
-    /// The mount's daemon is gone. Before the accessor ran: nothing was done. After it ran: the access was lost meanwhile, and
-    /// others may have written too. Once the store is mounted again the same coordinator can be used again.
+    /// The mount's daemon is gone. Before the accessor ran: nothing was done. After it ran: the access was lost meanwhile,
+    /// and others may have written too. Once the store is mounted again the same coordinator can be used again.
     case disconnected(String)
     /// Anything else; the text says what. A presenter that could not save or let go is one.
     case failed(String)

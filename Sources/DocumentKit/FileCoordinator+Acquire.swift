@@ -6,9 +6,9 @@ import Synchronization
 extension FileCoordinator {
     /// Waits for an access on the calling thread.
     ///
-    /// First the presenters of this process are asked, as a mount's daemon does not ask those of who claims; then each mount's
-    /// daemon, in the order of the mount points, so that accesses to several mounts do not wait for each other in a circle, and last the
-    /// table for what is in none.
+    /// First the presenters of this process are asked, as a mount's daemon does not ask those of who claims; then each
+    /// mount's daemon, in the order of the mount points, so that accesses to several mounts do not wait for each other in a
+    /// circle, and last the table for what is in none.
     /// - Parameter outer: the access that this one is made within.
     func acquire(
         _ intents: [FileAccessIntent], within outer: FileAccess?, announces: Bool = true, _ wait: AccessWait

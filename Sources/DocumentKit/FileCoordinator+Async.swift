@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Accesses that suspend the task until they are granted, and run the accessor where the caller runs: an actor's methods may be
-/// called in it. They end early, with ``FileCoordinationError/cancelled``, when the task is cancelled.
+/// Accesses that suspend the task until they are granted, and run the accessor where the caller runs: an actor's methods may
+/// be called in it. They end early, with ``FileCoordinationError/cancelled``, when the task is cancelled.
 ///
 /// They throw ``FileCoordinationError``, or what the accessor throws.
 extension FileCoordinator {

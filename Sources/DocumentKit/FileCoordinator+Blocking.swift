@@ -2,9 +2,10 @@ public import Foundation
 
 /// Accesses that block the calling thread until they are granted, and run the accessor on it.
 ///
-/// They throw ``FileCoordinationError``, or what the accessor throws. Where Apple's take a pointer to an error and an accessor
-/// that returns nothing, these throw and return.
-// Disfavoured, as the compiler would take one of these for an accessor that itself has nothing to wait for, in an async function too.
+/// They throw ``FileCoordinationError``, or what the accessor throws. Where Apple's take a pointer to an error and an
+/// accessor that returns nothing, these throw and return.
+// Disfavoured, as the compiler would take one of these for an accessor that itself has nothing to wait for, in an async
+// function too.
 extension FileCoordinator {
     /// Reads a document, or a folder with all that is in it.
     /// - Parameters:

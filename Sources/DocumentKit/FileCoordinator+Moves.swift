@@ -6,9 +6,9 @@ extension FileCoordinator {
     /// that says so.
     public func item(at oldURL: URL, willMoveTo newURL: URL) {}
 
-    /// Says that an item was moved, by an accessor that writes `oldURL` for moving and `newURL`: the presenters of this process are told where it
-    /// is, and accesses to it that wait outside of mounts go with it. Those of other processes are told by the mount, whether this is called or
-    /// not.
+    /// Says that an item was moved, by an accessor that writes `oldURL` for moving and `newURL`: the presenters of this
+    /// process are told where it is, and accesses to it that wait outside of mounts go with it. Those of other processes are
+    /// told by the mount, whether this is called or not.
     public func item(at oldURL: URL, didMoveTo newURL: URL) {
         guard let old = try? AbsolutePath(oldURL, resolvesLink: false), let new = try? AbsolutePath(newURL, resolvesLink: false)
         else { return }

@@ -10,24 +10,24 @@ import Synchronization
 /// ```
 ///
 /// Before the accessor runs, those who present the item are asked to save or to let go (see ``FilePresenter``), and accesses
-/// that conflict are waited for: in a Quire mount those of all processes, programs that know nothing of coordination among them;
-/// elsewhere those of this process, which the log says once.
+/// that conflict are waited for: in a Quire mount those of all processes, programs that know nothing of coordination among
+/// them; elsewhere those of this process, which the log says once.
 ///
-/// **Each access** can be made in three ways: blocking with a closure; in `async` functions with `await`, where the accessor runs
-/// where the caller runs; or, for any number of items, on an operation queue. An accessor that throws has what it saved in a
-/// mount dropped as far as the mount can, and its error passed on.
+/// **Each access** can be made in three ways: blocking with a closure; in `async` functions with `await`, where the accessor
+/// runs where the caller runs; or, for any number of items, on an operation queue. An accessor that throws has what it saved
+/// in a mount dropped as far as the mount can, and its error passed on.
 ///
 /// **Waiting** has a bound, see ``timeout``. It ends early by ``cancel()``, and in `async` functions with the task.
 ///
-/// **Accesses within accesses.** Those of one coordinator, and of coordinators of one ``purposeIdentifier``, never wait for each
-/// other. One that others include (the same item read or written while it is written, an item of a folder) costs nothing.
+/// **Accesses within accesses.** Those of one coordinator, and of coordinators of one ``purposeIdentifier``, never wait for
+/// each other. One that others include (the same item read or written while it is written, an item of a folder) asks nobody.
 /// Others may meet a deadlock, which is found and thrown where it can be, and otherwise ends with the time limit.
 ///
-/// **Cost** in a mount: two messages to the daemon and back, some 100 µs, and the questions to presenters. A coordinator costs
-/// nothing to make: make one for each piece of work.
+/// **Cost** in a mount: two messages to the daemon and back, some tenths of a millisecond, and the questions to presenters;
+/// elsewhere and for included accesses some 20 µs. A coordinator costs nothing to make: make one for each piece of work.
 ///
-/// **Threads.** All methods may be called on any thread. Those that are not `async` block it, and so are not for the main thread
-/// of a program with a user interface if presenters answer there.
+/// **Threads.** All methods may be called on any thread. Those that are not `async` block it, and so are not for the main
+/// thread of a program with a user interface if presenters answer there.
 public final class FileCoordinator: Sendable {
     private struct State {
         var purpose = UUID().uuidString
@@ -48,8 +48,8 @@ public final class FileCoordinator: Sendable {
     /// - Parameter filePresenter: the presenter on whose behalf items are accessed, which is neither asked nor told of that.
     public init(filePresenter: (any FilePresenter)? = nil) { self.filePresenter = filePresenter }
 
-    /// Who the accesses belong to: those of one purpose and user never wait for each other, whichever processes they are in. Set it
-    /// on several coordinators that do one piece of work. 255 bytes at most; a UUID unless set, as on Apple's systems.
+    /// Who the accesses belong to: those of one purpose and user never wait for each other, whichever processes they are in.
+    /// Set it on several coordinators that do one piece of work. 255 bytes at most; a UUID unless set, as on Apple's systems.
     public var purposeIdentifier: String {
         get { state.withLock { $0.purpose } }
         set {
@@ -58,16 +58,16 @@ public final class FileCoordinator: Sendable {
         }
     }
 
-    /// How long an access is waited for; then ``FileCoordinationError/timedOut(_:)`` says who is in the way. Nil: as long as the
-    /// mount's `coordination-timeout` says, outside of mounts ten seconds. A day at most.
+    /// How long an access is waited for; then ``FileCoordinationError/timedOut(_:)`` says who is in the way. Nil: as long as
+    /// the mount's `coordination-timeout` says, outside of mounts ten seconds. A day at most.
     public var timeout: Duration? {
         get { state.withLock { $0.timeout } }
         set { state.withLock { $0.timeout = newValue } }
     }
 
     /// Ends the waits of this coordinator, and has it grant nothing from now on: these calls throw
-    /// ``FileCoordinationError/cancelled``. An accessor that runs goes on. Returns at once, on any thread. A wait within another
-    /// access in a mount goes on until its end and is given up then, as the two share a connection.
+    /// ``FileCoordinationError/cancelled``. An accessor that runs goes on. Returns at once, on any thread. A wait within
+    /// another access in a mount goes on until its end and is given up then, as the two share a connection.
     public func cancel() {
         let waits = state.withLock { state in
             state.isCancelled = true
@@ -80,8 +80,8 @@ public final class FileCoordinator: Sendable {
 
     /// Has a presenter be asked and told from now on, in a mount by other processes too. It is kept until it is removed.
     ///
-    /// Returns when the mount's daemon knows of it (some 100 µs); when the daemon does not answer within two seconds it is told
-    /// later. What a user may not read is not presented, which the log says.
+    /// Returns when the mount's daemon knows of it, in less than a millisecond; when the daemon does not answer within two
+    /// seconds it is told later. What a user may not read is not presented, which the log says.
     public static func addFilePresenter(_ filePresenter: any FilePresenter) {
         guard let url = filePresenter.presentedItemURL, let path = try? AbsolutePath(url, resolvesLink: true) else {
             return PresenterRegistry.shared.addIdle(filePresenter)
@@ -100,12 +100,13 @@ public final class FileCoordinator: Sendable {
     /// The presenters of this process that were added and not removed, in that order.
     public static var filePresenters: [any FilePresenter] { PresenterRegistry.shared.presenters }
 
-    /// Says whether a presenter shows what is not in its document yet. While it does, programs that know nothing of coordination
-    /// wait when they open the document for reading, until the presenter has saved: `cat` prints what was typed a moment ago.
+    /// Says whether a presenter shows what is not in its document yet. While it does, programs that know nothing of
+    /// coordination wait when they open the document for reading, until the presenter has saved: `cat` prints what was typed
+    /// a moment ago.
     ///
     /// `NSFileCoordinator` has nothing of the kind, as only coordinated readers have presenters save there. A call and not a
-    /// property of the presenter, for the daemon has to know before somebody opens: asking each presenter then would cost every open a
-    /// wait. Does not wait and costs next to nothing if nothing changes: call it at each keystroke.
+    /// property of the presenter, for the daemon has to know before somebody opens: asking each presenter then would cost
+    /// every open a wait. Does not wait and costs next to nothing if nothing changes: call it at each keystroke.
     public static func setHasUnsavedChanges(_ hasUnsavedChanges: Bool, for filePresenter: any FilePresenter) {
         guard let member = PresenterRegistry.shared.member(for: filePresenter) else { return }
         guard member.note(unsavedChanges: hasUnsavedChanges) else { return }

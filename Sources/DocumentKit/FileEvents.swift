@@ -32,7 +32,8 @@ public struct FileEvent: Hashable, Sendable {
     public let process: Process?
 }
 
-/// The events of one item, from ``FileCoordinator/events(forItemAt:)`` on, in order. Ends with its task or when it is let go of.
+/// The events of one item, from ``FileCoordinator/events(forItemAt:)`` on, in order. Ends with its task or when it is let go
+/// of.
 ///
 /// A thousand events are kept for who does not take them; then one `missed` takes the place of what did not fit.
 public struct FileEvents: AsyncSequence, Sendable {
@@ -55,8 +56,8 @@ extension FileCoordinator {
     /// What happens to a document, or to a folder and everything in it, from now on.
     ///
     /// Tells what presenters are told: in a mount what other processes do, whether they know of coordination or not, and what
-    /// this process does through coordinators; outside of mounts only the latter. Costs no thread and no connection: all events
-    /// and presenters of a mount share one.
+    /// this process does through coordinators; outside of mounts only the latter. Costs no thread and no connection: all
+    /// events and presenters of a mount share one.
     /// - Throws: `permissionDenied` if the user may not read the item, `failed` for a URL that is no file's.
     public static func events(forItemAt url: URL) async throws(FileCoordinationError) -> FileEvents {
         let path = try AbsolutePath(url, resolvesLink: true)

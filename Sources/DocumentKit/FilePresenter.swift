@@ -10,8 +10,8 @@ public import Foundation
 /// one only when the method has returned, also on a queue that runs several operations at a time.
 ///
 /// **Questions** are the methods with a completion handler or a block to call. They must be answered, in time: in a mount
-/// within its `presenter-timeout`, in the process within the same two seconds. Who does not answer is waited for once, and not
-/// asked again before it does. An answer may be given on any thread, also after the method has returned.
+/// within its `presenter-timeout`, in the process within the same two seconds. Who does not answer is waited for once, and
+/// not asked again before it does. An answer may be given on any thread, also after the method has returned.
 ///
 /// Of what its own process does a presenter is told only if it goes through a ``FileCoordinator``, and neither asked nor told
 /// of what goes through the coordinators that were made with it.
@@ -29,8 +29,8 @@ public protocol FilePresenter: AnyObject, Sendable {
     var primaryPresentedItemURL: URL? { get }
 
     /// Somebody wants to read the item: stop writing it, then call `reader` with a block to be called when the presenter may
-    /// write again, or nil. In a mount that is as soon as it has answered, since nobody waits for readers. By default `reader` is
-    /// called at once.
+    /// write again, or nil. In a mount that is as soon as it has answered, since nobody waits for readers. By default
+    /// `reader` is called at once.
     func relinquishPresentedItem(toReader reader: @escaping @Sendable ((@Sendable () -> Void)?) -> Void)
 
     /// Somebody wants to write the item: stop reading and writing it, then call `writer` with a block to be called when the
@@ -39,22 +39,23 @@ public protocol FilePresenter: AnyObject, Sendable {
     /// Several may be at it at a time: the item is the presenter's again when each block has been called.
     func relinquishPresentedItem(toWriter writer: @escaping @Sendable ((@Sendable () -> Void)?) -> Void)
 
-    /// Somebody wants to read the item or to change what is in it: save what is not saved, and call the handler. With an error,
-    /// the other's access fails. Sent after the item was relinquished. By default there is nothing to save.
+    /// Somebody wants to read the item or to change what is in it: save what is not saved, and call the handler. With an
+    /// error, the other's access fails. Sent after the item was relinquished. By default there is nothing to save.
     ///
     /// Before a program that knows nothing of coordination opens the item it is sent only to presenters that have said so by
     /// ``FileCoordinator/setHasUnsavedChanges(_:for:)``.
     func savePresentedItemChanges(completionHandler: @escaping @Sendable ((any Error)?) -> Void)
 
     /// The item will be deleted, or replaced by something else: make room, and call the handler. Sent after the item was
-    /// relinquished. For deletions without coordination (`rm`) it is sent when the item is gone, and nobody waits for the answer. By
-    /// default the handler is called at once.
+    /// relinquished. For deletions without coordination (`rm`) it is sent when the item is gone, and nobody waits for the
+    /// answer. By default the handler is called at once.
     func accommodatePresentedItemDeletion(completionHandler: @escaping @Sendable ((any Error)?) -> Void)
 
     /// The same for an item in the presented folder.
     func accommodatePresentedSubitemDeletion(at url: URL, completionHandler: @escaping @Sendable ((any Error)?) -> Void)
 
-    /// The item is at `newURL` now, be it that it was moved or a folder around it. ``presentedItemURL`` is to answer that from now on.
+    /// The item is at `newURL` now, be it that it was moved or a folder around it. ``presentedItemURL`` is to answer that
+    /// from now on.
     func presentedItemDidMove(to newURL: URL)
 
     /// The item's content or attributes have changed, or it is gone, or messages were missed: look at it again.
@@ -66,11 +67,12 @@ public protocol FilePresenter: AnyObject, Sendable {
     /// A version of the item is gone.
     func presentedItemDidLose(_ version: FileVersion)
 
-    /// A conflict of versions was resolved. Quire has no conflicts and never sends this; it is here for code that implements it.
+    /// A conflict of versions was resolved. Quire has no conflicts and never sends this; it is here for code that implements
+    /// it.
     func presentedItemDidResolveConflict(_ version: FileVersion)
 
-    /// Something is in the presented folder, at any depth, that was not there. By default ``presentedItemDidChange()``, as for
-    /// documents that are folders; so the other messages about items in the folder.
+    /// Something is in the presented folder, at any depth, that was not there. By default ``presentedItemDidChange()``, as
+    /// for documents that are folders; so the other messages about items in the folder.
     func presentedSubitemDidAppear(at url: URL)
 
     /// Something was moved within the presented folder, or out of it.

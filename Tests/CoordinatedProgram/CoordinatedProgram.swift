@@ -8,9 +8,9 @@ import Synchronization
 //   CoordinatedProgram present PATH [OPTION=VALUE]…        presents the item until the file stop= is there
 //   CoordinatedProgram events PATH stop=FILE
 //
-// Options: hold=FILE (goes on when the file is there), timeout=SECONDS, mode=blocking|async|queue, cancel=SECONDS, again=FILE (once
-// more after a failure, when the file is there), with=PATH (a second item, written), text=TEXT (what is written or not saved),
-// option=WORD, move=PATH, delay=SECONDS.
+// Options: hold=FILE (goes on when the file is there), timeout=SECONDS, mode=blocking|async|queue, cancel=SECONDS,
+// again=FILE (once more after a failure, when the file is there), with=PATH (a second item, written), text=TEXT (what is
+// written or not saved), option=WORD, move=PATH, delay=SECONDS, count=NUMBER.
 @main
 struct CoordinatedProgram {
     static let words = CommandLine.arguments
@@ -120,6 +120,10 @@ struct CoordinatedProgram {
         let presenter = Presenter(path, unsaved: option("text"), delay: option("delay").flatMap(Double.init))
         FileCoordinator.addFilePresenter(presenter)
         if option("text") != nil { FileCoordinator.setHasUnsavedChanges(true, for: presenter) }
+        // With many beside it: PATH.1, PATH.2 and so on.
+        for number in 1..<(option("count").flatMap(Int.init) ?? 1) {
+            FileCoordinator.addFilePresenter(Presenter(path.appendingPathExtension("\(number)"), unsaved: nil, delay: nil))
+        }
         say("presenting")
         if let file = option("stop") { waitFor(file) }
         FileCoordinator.removeFilePresenter(presenter)

@@ -50,8 +50,8 @@ final class FileAccess: Sendable {
         }
     }
 
-    /// The accessor has ended, or one that relied on this: with the last the hold ends. Throws if what was written within it was
-    /// not published, or if others were not kept out all the time.
+    /// The accessor has ended, or one that relied on this: with the last the hold ends. Throws if what was written within it
+    /// was not published, or if others were not kept out all the time.
     ///
     /// - Parameter discards: what was saved within it is dropped.
     func end(discards: Bool) throws(FileCoordinationError) { try leave(discards: discards, isOwner: true) }

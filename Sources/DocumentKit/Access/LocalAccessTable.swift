@@ -146,6 +146,7 @@ final class LocalAccessTable: Sendable {
             return (request.items.first?.path, holder?.request.purpose)
         }
         let name = ProcessInfo.processInfo.processName
-        return "not granted in time: \(path?.description ?? "the item") is held by \(name) (pid \(getpid())) for \(purpose ?? "another access")"
+        let item = path?.description ?? "the item"
+        return "not granted in time: \(item) is held by \(name) (pid \(getpid())) for \(purpose ?? "another access")"
     }
 }

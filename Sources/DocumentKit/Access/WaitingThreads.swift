@@ -2,8 +2,8 @@ import Dispatch
 import StorePrimitives
 import Synchronization
 
-/// Threads for calls that block, so that those of Swift's cooperative pool do not. They end when nothing was asked of them for
-/// some seconds.
+/// Threads for calls that block, so that those of Swift's cooperative pool do not. They end when nothing was asked of them
+/// for some seconds.
 final class WaitingThreads: Sendable {
     /// For claims, which may wait long.
     static let claims = WaitingThreads("quire-claim", most: 512)

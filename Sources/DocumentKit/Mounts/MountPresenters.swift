@@ -7,8 +7,8 @@ import Synchronization
 /// The presenters of one mount in this process, as its daemon knows them.
 ///
 /// Two connections and two threads, whatever the number of presenters: one attends, the other makes the calls, in order, and
-/// hands on what was heard, so that a message meets its presenter's registration. When the daemon goes, the presenters are registered
-/// anew at the next one, and told to look at their items again.
+/// hands on what was heard, so that a message meets its presenter's registration. When the daemon goes, the presenters are
+/// registered anew at the next one, and told to look at their items again.
 final class MountPresenters: Sendable {
     private static let known = Mutex<[AbsolutePath: MountPresenters]>([:])
 
@@ -49,7 +49,8 @@ final class MountPresenters: Sendable {
 
     private static let patience = DispatchTimeInterval.seconds(2)
 
-    /// Registers a presenter. Waits until the daemon knows of it, some seconds at most; when it is away, it learns of it later.
+    /// Registers a presenter. Waits until the daemon knows of it, some seconds at most; when it is away, it learns of it
+    /// later.
     func add(_ member: RegisteredPresenter) -> FileCoordinationError? {
         let registration = Registration()
         let attends = state.withLock { state in

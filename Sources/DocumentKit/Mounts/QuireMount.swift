@@ -17,8 +17,8 @@ struct QuireMount: Hashable, Sendable {
 
     private static let socketAttribute = "user.quire.socket"
 
-    /// Connects to the daemon. Never trusts a socket that another user than the mount's owner serves: a document's attribute may
-    /// name any.
+    /// Connects to the daemon. Never trusts a socket that another user than the mount's owner serves: a document's attribute
+    /// may name any.
     func connect() throws(FileCoordinationError) -> ServiceConnection {
         var value = [UInt8](repeating: 0, count: 256)
         let count = AbsolutePath.withCString(mountPoint.bytes) { cl_getxattr($0, Self.socketAttribute, &value, value.count) }
@@ -108,7 +108,8 @@ private final class MountList: Sendable {
         return contents
     }
 
-    /// `36 35 98:0 / /mnt rw,noatime shared:1 - fuse.quire /store rw,user_id=1000`, with any number of fields before the hyphen.
+    /// `36 35 98:0 / /mnt rw,noatime shared:1 - fuse.quire /store rw,user_id=1000`, with any number of fields before the
+    /// hyphen.
     private static func entry(_ line: ArraySlice<UInt8>) -> Entry? {
         let fields = line.split(separator: UInt8(ascii: " "))
         guard fields.count > 8, let hyphen = fields[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),

@@ -38,8 +38,8 @@ final class EventFeed: Sendable {
 
     init(_ continuation: AsyncStream<FileEvent>.Continuation) { self.continuation = continuation }
 
-    /// A sequence that is full holds a `missed` behind whose taking everything is looked at again: so what finds no room behind
-    /// it may be dropped.
+    /// A sequence that is full holds a `missed` behind whose taking everything is looked at again: so what finds no room
+    /// behind it may be dropped.
     func yield(_ event: FileEvent) {
         if case .enqueued(remaining: 1) = continuation.yield(event) { yieldMissed(at: event.url) }
     }

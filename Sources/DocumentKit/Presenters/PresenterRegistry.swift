@@ -66,7 +66,8 @@ final class PresenterRegistry: Sendable {
 
     func mount(of member: RegisteredPresenter) -> MountPresenters? { state.withLock { $0.mounts[ObjectIdentifier(member)] } }
 
-    /// Those who present an item or a folder that holds it; with `contents` those of what is in it too. In the order they came.
+    /// Those who present an item or a folder that holds it; with `contents` those of what is in it too. In the order they
+    /// came.
     private func audience(of path: AbsolutePath, contents: Bool, besides own: (any FilePresenter)?) -> [RegisteredPresenter] {
         state.withLock { state in
             guard !state.members.isEmpty else { return [] }

@@ -105,8 +105,8 @@ final class RegisteredPresenter: Sendable {
 
     // MARK: - Telling
 
-    /// Tells of something that happened to the item, to something in it, or to a folder that holds it. Returns where the item is
-    /// now if it was moved.
+    /// Tells of something that happened to the item, to something in it, or to a folder that holds it. Returns where the
+    /// item is now if it was moved.
     func tell(_ change: ItemChange) -> AbsolutePath? {
         let (own, moved) = state.withLock { state -> (AbsolutePath, AbsolutePath?) in
             let moved = change.kind == .moved || change.kind == .appeared

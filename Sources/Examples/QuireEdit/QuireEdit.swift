@@ -1,8 +1,8 @@
 import DocumentKit
 import Foundation
 
-// A small text editor for the terminal that presents its document: `QuireEdit FILE`. What other programs save shows at once; what was
-// typed here is saved as soon as another program reads the file. ^S saves, ^R reads the file again, ^Q quits.
+// A small text editor for the terminal that presents its document: `QuireEdit FILE`. What other programs save shows at once;
+// what was typed here is saved as soon as another program reads the file. ^S saves, ^R reads the file again, ^Q quits.
 @main
 struct QuireEdit {
     static func main() {
@@ -113,6 +113,7 @@ final class Editor: FilePresenter {
     }
 
     func presentedItemDidChange() {
+        guard presentedItemURL.map({ FileManager.default.fileExists(atPath: $0.path) }) ?? false else { return }
         guard !screen.read(\.hasChanges) else {
             screen.change { $0.note = "changed by another program: ^R reads it, ^S replaces it" }
             return draw()

@@ -3,8 +3,8 @@ import Foundation
 
 // Keeps a copy of a folder: `QuireSync SOURCE TARGET`. Copies whole versions only, each as soon as it is there.
 //
-// The source is best in a Quire mount: then events tell what any program does, and a coordinated read waits for who is in the middle
-// of writing. What is missing from the source is removed from the target only when its deletion is told.
+// The source is best in a Quire mount: then events tell what any program does, and a coordinated read waits for who is in
+// the middle of writing. What is missing from the source is removed from the target only when its deletion is told.
 @main
 struct QuireSync {
     let source: URL

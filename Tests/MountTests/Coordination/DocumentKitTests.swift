@@ -102,6 +102,17 @@ extension MountTests {
         }
 
         @Test(arguments: SaveMount.accounts)
+        func manyPresentersShareTwoConnections(kind: SaveMount) throws {
+            try run(kind, """
+                begin presenter present doc count=2000 stop="$T/stop"; presenter=$last; saw presenter presenting
+                [ "$(ls -l /proc/$presenter/fd | grep -c socket:)" -le 3 ]
+                [ "$(awk '/^Threads:/ { print $2 }' /proc/$presenter/status)" -lt 30 ]
+                echo new >doc.1999; saw presenter changed
+                touch "$T/stop"; wait $presenter
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
         func waitingIsCancelled(kind: SaveMount) throws {
             try run(kind, """
                 begin holder write doc hold="$T/go"; holder=$last; saw holder granted

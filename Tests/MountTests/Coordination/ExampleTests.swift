@@ -10,7 +10,6 @@ extension MountTests {
             import fcntl, os, pty, struct, subprocess, sys, termios, threading, time
             class Screen:
                 def __init__(self, *words):
-                    # What it starts works for it: so the shell that others run in is started first.
                     self.text = ""
                     self.pid, self.fd = pty.fork()
                     if self.pid == 0: os.execvp(words[0], words)
@@ -48,10 +47,10 @@ extension MountTests {
                     editor.text = ""; run("echo 'from another app' >doc"); editor.expect("from another app")
                     editor.text = ""; run("mv doc renamed"); editor.expect("renamed")
                     # Keys: the end of the line, a new one, a letter taken back, save.
-                    editor.type("\\x1b[C" * 60 + "\\rlast lineX\\x7f\\x13"); editor.expect("last line"); editor.expect("saved")
+                    editor.type("\\x1b[C" * 60 + "\\rlast lineX\\x7f\\x13"); editor.expect("last line"); editor.expect("renamed  saved")
                     assert run("quire coordinate --read renamed -- cat renamed") == "from another app\\nlast line\\n"
                     editor.text = ""; run("rm renamed"); editor.expect("deleted by another program")
-                    editor.type("\\x13"); editor.expect("saved"); assert "last line" in run("cat renamed")
+                    editor.text = ""; editor.type("\\x13"); editor.expect("renamed  saved"); assert "last line" in run("cat renamed")
                     editor.end()
                     """)
             }
