@@ -41,7 +41,7 @@ final class OwnRemovals: Sendable {
     @discardableResult
     func take(_ name: EntryName, in folder: FileIdentity) -> Bool {
         guard isNeeded.load(ordering: .relaxed) else { return false }
-        let key = Key(folder: folder, name: name.bytes.withUnsafeBytes(Self.hash))
+        let key = Self.key(name, folder)
         return expected.withLock { expected in
             guard var found = expected.removeValue(forKey: key) else { return false }
             guard Clock.now - found.since < Self.lifetime else { return false }
@@ -54,12 +54,16 @@ final class OwnRemovals: Sendable {
     /// Whether that is expected.
     func isExpected(_ name: EntryName, in folder: FileIdentity) -> Bool {
         guard isNeeded.load(ordering: .relaxed) else { return false }
-        let key = Key(folder: folder, name: name.bytes.withUnsafeBytes(Self.hash))
+        let key = Self.key(name, folder)
         return expected.withLock { expected in expected[key].map { Clock.now - $0.since < Self.lifetime } ?? false }
     }
 
     /// Events were lost.
     func forgetAll() { expected.withLock { $0 = [:] } }
+
+    private static func key(_ name: EntryName, _ folder: FileIdentity) -> Key {
+        Key(folder: folder, name: name.bytes.withUnsafeBytes(hash))
+    }
 
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hasher = Hasher()

@@ -36,6 +36,9 @@ final class Node: @unchecked Sendable {
     /// began. A save that begins meanwhile is not published before they are done.
     let freeNameChanges = Atomic<Int>(0)
 
+    /// A folder that nobody but the repeating process has looked up: nobody watches it, and the kernel knows nothing in it.
+    let isOnlyRepeated = Atomic<Bool>(false)
+
     /// When the mount last gave the file a name, on the monotonic clock: inotify tells of that too.
     let named = Atomic<Int64>(0)
 
@@ -75,8 +78,6 @@ final class Node: @unchecked Sendable {
         var plainOpens = 0
         /// Passthrough and cached opens of one inode exclude each other in the kernel: what the first open found out holds.
         var passthroughRefused = false
-        /// A folder that nobody but the repeating process has looked up since the kernel last forgot it: nobody watches it.
-        var isOnlyRepeated = false
         /// When its last name was told as made outside, on the monotonic clock.
         var repeated: Int64 = 0
         /// Who made the file and when, for saves by rename (`Tunnel`).
@@ -158,7 +159,6 @@ extension Node {
     ) -> Sight {
         state.withLock { state in
             if state.isSuperseded || state.isRemoved { return .gone }
-            state.isOnlyRepeated = false
             if hasOtherNames { state.hasOtherNames = true }
             if let link = state.link, link.parent === parent, link.name.matches(name) { return .known }
             let isCertain = moment.map { parent.nameChanges.areStill(since: $0) } ?? true

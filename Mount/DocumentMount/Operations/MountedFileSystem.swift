@@ -116,6 +116,7 @@ final class MountedFileSystem: FileSystemOperations {
             var status = cl_status()
             _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
             let (node, sight) = seen(name, in: parent, status, since: moment)
+            noteLookup(of: node, caller)
             // Another file, or a version, may be put under a name here, perhaps this one, between the look and now.
             let isCertain = parent.nameChanges.areStill(since: moment)
             if sight == .gone || sight == .doubtful || sight == .new && !isCertain && !isThere(node, name, folder) {
@@ -131,6 +132,11 @@ final class MountedFileSystem: FileSystemOperations {
         return try lookUpStanding(name, in: parent, folder, caller)
     }
 
+    private func noteLookup(of node: Node, _ caller: Caller?) {
+        guard node.isOnlyRepeated.load(ordering: .relaxed), !(caller.map { repeats.isCaller($0) } ?? false) else { return }
+        node.isOnlyRepeated.store(false, ordering: .relaxed)
+    }
+
     /// Looks a name up while none changes.
     private func lookUpStanding(
         _ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller
@@ -139,6 +145,7 @@ final class MountedFileSystem: FileSystemOperations {
             var status = cl_status()
             _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
             let (node, sight) = seen(name, in: parent, status)
+            noteLookup(of: node, caller)
             guard sight != .gone else {
                 table.forget(node, count: 1)
                 throw .staleNFSFileHandle

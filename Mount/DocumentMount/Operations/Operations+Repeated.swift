@@ -38,19 +38,11 @@ extension MountedFileSystem {
         }
     }
 
-    /// LOOKUP of a name on the way: a folder that only this process has looked up stays one.
+    /// LOOKUP of a name on the way.
     func entryOnTheWay(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller) throws(Errno) -> Entry {
-        var status = cl_status()
-        _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
-        let known = table.known(FileIdentity(status))
-        let isOnlyRepeated = known.map { $0.state.withLock { $0.isOnlyRepeated } } ?? true
         var entry = try lookUp(name, in: parent, folder, caller)
-        let node = table.node(entry.node)
-        if isOnlyRepeated, node.isFolder {
-            node.state.withLock { $0.isOnlyRepeated = true }
-            // The kernel is to ask when anybody else uses the name: to watch it, say.
-            entry.validity = .none
-        }
+        // The kernel is to ask when anybody else uses the name: to watch it, say.
+        if table.node(entry.node).isOnlyRepeated.load(ordering: .relaxed) { entry.validity = .none }
         return entry
     }
 
@@ -59,9 +51,12 @@ extension MountedFileSystem {
             if case .made(let place) = repetition?.change { place.isName(name, in: parent) } else { false }
         }
         guard isRepeated else { throw .resourceBusy }
-        let entry: Entry
+        var entry: Entry
+        let folder = try locator.folder(parent)
+        // Who is to be repeated holds the folder in the kernel: nobody else looks the name up meanwhile.
+        let wasKnown = isKnown(name, in: folder)
         do throws(Errno) {
-            entry = try entryOnTheWay(name, in: parent, try locator.folder(parent), caller)
+            entry = try lookUp(name, in: parent, folder, caller)
         } catch .noSuchFileOrDirectory {
             // It is gone again, or elsewhere, which is repeated next.
             return phantom(type)
@@ -72,6 +67,10 @@ extension MountedFileSystem {
             throw .resourceBusy
         }
         node.state.withLock { $0.repeated = cl_monotonic_ns() }
+        if !wasKnown, node.isFolder {
+            node.isOnlyRepeated.store(true, ordering: .relaxed)
+            entry.validity = .none
+        }
         return entry
     }
 

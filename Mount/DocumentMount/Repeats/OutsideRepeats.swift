@@ -104,8 +104,7 @@ final class OutsideRepeats: Sendable {
 
     /// Whether watches can be on a folder: not if the kernel knows it by repetitions alone.
     private func isKnown(_ folder: FileIdentity) -> Bool {
-        guard let node = table.known(folder) else { return false }
-        return !node.state.withLock { $0.isOnlyRepeated }
+        table.known(folder).map { !$0.isOnlyRepeated.load(ordering: .relaxed) } ?? false
     }
 
     private func mayBeWatched(_ change: OutsideChange) -> Bool {
@@ -270,10 +269,8 @@ final class OutsideRepeats: Sendable {
         let change = job.change
         guard let source = change.place else { return false }
         if let path = self.path(of: source), let newPath = self.path(of: target), let status = status(at: target) {
-            let wasKnown = table.known(FileIdentity(status)) != nil
             let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
             defer { table.forget(node, count: 1) }
-            if !wasKnown { node.state.withLock { $0.isOnlyRepeated = true } }
             if self.repeat(.move(path, to: newPath), .moved(from: source, to: target, node: node), &job) {
                 node.state.withLock { $0.repeated = cl_monotonic_ns() }
                 return true

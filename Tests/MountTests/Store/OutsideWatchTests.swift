@@ -18,7 +18,7 @@ extension MountTests {
                 step() { sleep 0.2; }
                 ended() { touch "$S/.ended$$"; for n in $(seq 300); do if grep -q "CREATE .ended$$" "$T/events"; then return; fi; sleep 0.02; done; }
                 (\(script)) >&2
-                ended; kill $watcher; sed '/\\.ended/,$d' "$T/events"
+                ended; kill $watcher; sed "/ended$$/Q" "$T/events" | grep -v ended || true
                 """, sourceLocation: sourceLocation)
         }
 
