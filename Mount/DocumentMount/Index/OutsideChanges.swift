@@ -16,6 +16,8 @@ final class OutsideChanges: Sendable {
     private let fileSystem: MountedFileSystem
     private let keeper: IndexKeeper
     private let journal: ChangeJournal
+    /// Microseconds.
+    private static let timeToNote: UInt32 = 5_000
 
     init(fileSystem: MountedFileSystem, keeper: IndexKeeper) {
         self.fileSystem = fileSystem
@@ -25,6 +27,8 @@ final class OutsideChanges: Sendable {
 
     func handle(_ changes: [OutsideChange]) {
         guard let notifier = fileSystem.session.current?.notifier else { return }
+        // It may be told of what the mount is doing at this moment, and has not noted yet.
+        if changes.first?.mayBeOwn == true { usleep(Self.timeToNote) }
         for change in changes {
             if let name = change.name, name.withCString(HiddenName.isHidden) {
                 if case .moved(let place) = change.kind { versionPlaced(place, notifier) }
@@ -60,13 +64,20 @@ final class OutsideChanges: Sendable {
         guard let name = change.name else { return }
         let known = known(name, in: change.folder, notifier)
         // What the mount has made is known, or was taken away by it again.
-        let isOwn = change.mayBeOwn && (known?.wasLatelyNamed ?? fileSystem.ownRemovals.isExpected(name, in: change.folder))
+        let isOwn = change.mayBeOwn && (known?.wasLatelyNamed ?? isOwn(name, in: change.folder))
         if !isOwn || known == nil { fileSystem.repeats.take(change, isForgotten: known != nil, repeats: !isOwn) }
         guard known == nil || !change.mayBeOwn else { return }
         journal.changedOutside(
             isThere ? .appeared : .deleted, change.path, by: change.doer, isIndexed: !(isThere && change.isFolder),
             isEvent: !(isThere && change.mayBeOwn && journal.events.hasLatelyTold(of: change.path)))
         if isThere, change.isFolder { keeper.gatherer.gather(change.path) }
+    }
+
+    /// Whether the mount has made a name that the kernel knows a file by beside another one, or taken it away again.
+    private func isOwn(_ name: EntryName, in folder: FileIdentity) -> Bool {
+        if fileSystem.ownRemovals.isExpected(name, in: folder) { return true }
+        guard let parent = fileSystem.table.known(folder) else { return false }
+        return fileSystem.table.linkedNode(in: parent, name: name)?.wasLatelyNamed ?? false
     }
 
     private func moved(_ change: OutsideChange, to place: OutsideChange.Place, _ notifier: Notifier) {
