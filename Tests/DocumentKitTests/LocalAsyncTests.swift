@@ -13,7 +13,10 @@ struct LocalAsyncTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<64 {
                 group.addTask {
-                    try await FileCoordinator().coordinate(writingItemAt: doc) { url in
+                    let coordinator = FileCoordinator()
+                    // Other tests may keep the threads that the accessors go on with.
+                    coordinator.timeout = .seconds(600)
+                    try await coordinator.coordinate(writingItemAt: doc) { url in
                         let count = try #require(Int(try text(url)))
                         await Task.yield()
                         try "\(count + 1)".write(to: url, atomically: false, encoding: .utf8)

@@ -17,6 +17,7 @@ extension Coordinator {
         guard let request = state.claims[id] else { return }
         let items = request.intents.filter(\.wantsSnapshot).map { SnapshotService.Item(path: $0.path, mayBeLive: $0.mayBeLive) }
         guard !items.isEmpty else { return grant(id, snapshots: [], &state, &actions) }
+        state.claims.waitsNoLonger(id)
         state.awaitingSnapshots.insert(id)
         actions.snapshots.append(WantedSnapshot(id: id, items: items, user: request.claimant.user))
     }

@@ -67,6 +67,9 @@ public struct ClaimTable: Sendable {
         return .begun(id)
     }
 
+    /// Nobody has to be waited for any more: it does not expire from now on.
+    public mutating func waitsNoLonger(_ id: ClaimID) { claims[id]?.deadline = .max }
+
     /// Its presenters have answered and the writers before it are gone. False if it was released meanwhile.
     @discardableResult
     public mutating func grant(_ id: ClaimID) -> Bool {
@@ -113,7 +116,7 @@ public struct ClaimTable: Sendable {
     }
 
     /// When the next claim expires. Linear in the claims.
-    public var nextDeadline: UInt64? { claims.values.lazy.filter { $0.phase != .granted }.map(\.deadline).min() }
+    public var nextDeadline: UInt64? { claims.values.lazy.filter { $0.phase != .granted && $0.deadline != .max }.map(\.deadline).min() }
 }
 
 /// What comes of a request.
@@ -137,7 +140,7 @@ public enum ClaimPhase: String, Hashable, Sendable {
 
 struct Claim: Sendable {
     var request: ClaimRequest
-    let deadline: UInt64
+    var deadline: UInt64
     var phase = ClaimPhase.queued
     /// The claims it waits for.
     var blockers: Set<ClaimID>
