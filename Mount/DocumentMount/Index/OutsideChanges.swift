@@ -86,8 +86,9 @@ final class OutsideChanges: Sendable {
         let sourceIsKnown = isOwn || known(name, in: change.folder, notifier) != nil
         let targetIsKnown = known(place.name, in: place.folder, notifier) != nil
         follow(to: place)
-        guard !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
-        fileSystem.repeats.take(change, isForgotten: sourceIsKnown && targetIsKnown, repeats: !isOwn)
+        // The mount has told the index of its own moves; both names may have changed again since.
+        guard !isOwn, !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
+        fileSystem.repeats.take(change, isForgotten: sourceIsKnown && targetIsKnown)
         fileSystem.coordinator.moved(from: change.path, to: place.path)
         let isEvent = !(change.mayBeOwn && journal.events.hasLatelyTold(of: change.path, .moved))
         journal.movedOutside(
