@@ -35,8 +35,29 @@ extension MountedStore {
             at: fileSystem.saves.processes.moment(), within: outer, timeout: timeout, onAnswer: onAnswer)
     }
 
-    /// Ends a claim, also one that waits.
-    public func release(_ ticket: ClaimTicket) { coordinator.release(ticket.id) }
+    /// What becomes of what was saved within a claim.
+    public enum ClaimEnd: Sendable {
+        case published
+        case discarded
+        /// Its holder has gone without a word: it is kept for `quire recover`.
+        case lost
+    }
+
+    /// Ends a claim, also one that waits. Waits for the disk if something was saved within it (`hasSaves`). Throws if that was to be
+    /// published and was not, none of it; the claim has ended all the same.
+    public func release(_ ticket: ClaimTicket, _ end: ClaimEnd) throws(WorkspaceFailure) {
+        let workspaces = fileSystem.workspaces
+        defer { coordinator.release(ticket.id) }
+        guard workspaces.isUsed(by: ticket.id) else { return }
+        switch end {
+        case .published: try workspaces.publish(ticket.id)
+        case .discarded: workspaces.drop(ticket.id, .discarded)
+        case .lost: workspaces.drop(ticket.id, .lost)
+        }
+    }
+
+    /// Whether something was saved within a claim that is to be published with it.
+    public func hasSaves(_ ticket: ClaimTicket) -> Bool { fileSystem.workspaces.isUsed(by: ticket.id) }
 
     /// A client that presents items, to be ended by `end`. `onMessage` is called, on any thread, when there is something to take.
     public func attend(for client: Client, onMessage: @escaping @Sendable () -> Void) -> PresenterSession {

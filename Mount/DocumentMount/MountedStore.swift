@@ -115,6 +115,7 @@ public final class MountedStore: Sendable {
         fileSystem.repeater.stop()
         fileSystem.repeats.stop()
         fileSystem.coordinator.stop()
+        fileSystem.workspaces.stop()
         fileSystem.locks.stop()
         fileSystem.saves.stop()
         fileSystem.repeater.collect()

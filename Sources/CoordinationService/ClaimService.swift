@@ -12,8 +12,18 @@ public protocol ClaimService: Sendable {
 public protocol ServedClaim: AnyObject, Sendable {
     /// Nil as long as it waits. Throws when it was refused: it has ended then.
     func outcome() throws(ServiceFailure) -> GrantedClaim?
-    /// Ends it, also while it waits: publishes what was saved within it, or drops that.
-    func end(publishes: Bool) throws(ServiceFailure)
+    /// Ends it, also while it waits. Throws `.notPublished` if what was saved within it was to be published and was not.
+    func end(_ end: ClaimEnd) throws(ServiceFailure)
+    /// Whether ending it waits for nothing, not even the disk.
+    var endsAtOnce: Bool { get }
+}
+
+/// What becomes of what was saved within a claim.
+public enum ClaimEnd: Sendable {
+    case published
+    case discarded
+    /// The connection was lost.
+    case lost
 }
 
 /// What is claimed.

@@ -32,6 +32,8 @@ public enum ServiceFailure: Error, Hashable, Sendable {
     case failed(String)
     /// A claim was not granted in time: the message says who is in the way.
     case timedOut(String)
+    /// What was saved within a claim was not published: the message says why.
+    case notPublished(String)
     /// What a claim is to read cannot be kept as it is: the message says why.
     case noSnapshot(String)
     /// Those who are in the way of a claim wait for its asker.

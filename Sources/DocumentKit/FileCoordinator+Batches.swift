@@ -23,8 +23,13 @@ extension FileCoordinator {
             do throws(FileCoordinationError) {
                 let access = try acquire(intents, within: outer, wait)
                 queue.addOperation {
+                    QueuedAccesses.shared.began(access)
                     access.run { accessor(nil) }
-                    WaitingThreads.releases.run { Self.end(access) }
+                    QueuedAccesses.shared.returned(access)
+                    WaitingThreads.releases.run {
+                        Self.end(access)
+                        QueuedAccesses.shared.ended(access)
+                    }
                 }
             } catch {
                 queue.addOperation { accessor(error) }

@@ -26,7 +26,7 @@ struct ClaimTests {
             #expect(claim.ended == [])
             peer.send(#"{"method":"org.quire.Coordination.Release","parameters":{"claim":1}}"#)
             #expect(peer.receive() == #"{"parameters":{}}"#)
-            #expect(claim.ended == [true])
+            #expect(claim.ended == [.published])
             peer.send(#"{"method":"org.quire.Coordination.Release","parameters":{"claim":1}}"#)
             #expect(peer.receive()?.contains("org.quire.Mount.NotFound") == true)
         }
@@ -40,7 +40,7 @@ struct ClaimTests {
             let granted = try connection.claim(request, patience: .seconds(10))
             try connection.release(granted, discards: true)
             let ended = claim(1, of: mount)
-            #expect(ended.request == request && ended.ended == [false])
+            #expect(ended.request == request && ended.ended == [.discarded])
         }
     }
 
@@ -55,7 +55,7 @@ struct ClaimTests {
                 _ = peer?.receive()
             }
             peer = nil
-            eventually { claim.ended == [false] }
+            eventually { claim.ended == [.lost] }
         }
     }
 

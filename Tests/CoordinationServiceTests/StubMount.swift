@@ -160,8 +160,7 @@ final class StubClaim: ServedClaim {
     let request: ClaimCall
     private let wake: @Sendable () -> Void
     private let decision = Mutex<Result<GrantedClaim, ServiceFailure>?>(nil)
-    /// How it was ended: published or dropped.
-    let endings = Mutex<[Bool]>([])
+    let endings = Mutex<[ClaimEnd]>([])
 
     init(id: UInt64, _ request: ClaimCall, _ wake: @escaping @Sendable () -> Void) {
         (self.id, self.request, self.wake) = (id, request, wake)
@@ -174,9 +173,11 @@ final class StubClaim: ServedClaim {
 
     func outcome() throws(ServiceFailure) -> GrantedClaim? { try decision.withLock { $0 }?.get() }
 
-    func end(publishes: Bool) { endings.withLock { $0.append(publishes) } }
+    func end(_ end: ClaimEnd) { endings.withLock { $0.append(end) } }
 
-    var ended: [Bool] { endings.withLock { $0 } }
+    var endsAtOnce: Bool { true }
+
+    var ended: [ClaimEnd] { endings.withLock { $0 } }
 }
 
 /// Presenters that keep what they were asked.

@@ -9,7 +9,12 @@ extension Coordinator {
     struct WantedSnapshot: Sendable {
         let id: ClaimID
         let items: [SnapshotService.Item]
-        let user: uid_t
+        /// Whom it is for.
+        let claimant: Claimant
+
+        fileprivate func membership(in coordinator: Coordinator) -> SnapshotService.Membership {
+            { [unowned coordinator, claimant] id in coordinator.state.withLock { $0.claims.serves(claimant, id) } }
+        }
     }
 
     /// Nobody is in the way of a claim any more.
@@ -19,7 +24,7 @@ extension Coordinator {
         guard !items.isEmpty else { return grant(id, snapshots: [], &state, &actions) }
         state.claims.waitsNoLonger(id)
         state.awaitingSnapshots.insert(id)
-        actions.snapshots.append(WantedSnapshot(id: id, items: items, user: request.claimant.user))
+        actions.snapshots.append(WantedSnapshot(id: id, items: items, claimant: request.claimant))
     }
 
     private func grant(_ id: ClaimID, snapshots: [StorePath], _ state: inout State, _ actions: inout Actions) {
@@ -30,7 +35,8 @@ extension Coordinator {
     /// Takes the snapshot of one document that nobody writes, which needs no thread; else false.
     func takeAtOnce(_ wanted: WantedSnapshot) -> Bool {
         guard wanted.items.count == 1, gate.isEmpty, state.withLock({ $0.passing.isEmpty }),
-            let place = snapshots.takeAtOnce(wanted.items[0], for: wanted.id, of: wanted.user)
+            let place = snapshots.takeAtOnce(
+                wanted.items[0], for: wanted.id, of: wanted.claimant.user, worksFor: wanted.membership(in: self))
         else { return false }
         finish(wanted.id, .success([place]))
         return true
@@ -40,7 +46,9 @@ extension Coordinator {
     func take(_ wanted: WantedSnapshot) {
         guard state.withLock({ $0.awaitingSnapshots.contains(wanted.id) }) else { return }
         do throws(SnapshotRefusal) {
-            let places = try snapshots.take(wanted.items, for: wanted.id, of: wanted.user) { awaitOpens() }
+            let places = try snapshots.take(
+                wanted.items, for: wanted.id, of: wanted.claimant.user, worksFor: wanted.membership(in: self)
+            ) { awaitOpens() }
             finish(wanted.id, .success(places))
         } catch {
             finish(wanted.id, .failure(error))

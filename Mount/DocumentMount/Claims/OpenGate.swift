@@ -49,6 +49,8 @@ struct OpenPass: Hashable, Comparable, Sendable {
 /// An open(2) that waits: for the end of a claim, or until presenters have saved.
 final class WaitingOpen: @unchecked Sendable {
     let node: Node
+    /// Where it stood when the open began.
+    let link: Node.Link?
     let flags: Int32
     let caller: Caller
     /// In nanoseconds on the monotonic clock; the same though it waits for several claims in turn.
@@ -66,6 +68,7 @@ final class WaitingOpen: @unchecked Sendable {
 
     init(_ node: Node, flags: Int32, _ caller: Caller, deadline: UInt64) {
         (self.node, self.flags, self.caller, self.deadline) = (node, flags, caller, deadline)
+        link = node.currentLink
     }
 
     var writes: Bool { flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 }

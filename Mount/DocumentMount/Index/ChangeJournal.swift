@@ -5,7 +5,8 @@ import StorePrimitives
 import Synchronization
 
 /// What the mount's operations and its watcher tell, in order: the index, whose own thread takes it in batches, and whoever
-/// listens to events. Telling costs a lock and an append for each of the two.
+/// listens to events. Telling costs a lock and an append for each of the two. What is saved within a claim is told of when it is
+/// published.
 final class ChangeJournal: Sendable {
     enum Event: Sendable {
         /// A document was made, written or replaced: look at it.
@@ -84,6 +85,7 @@ final class ChangeJournal: Sendable {
     }
 
     func opened(_ node: Node, _ caller: Caller, flags: Int32) {
+        if node.isStaged { return }
         append(.opened(node, caller.uid, readers.process(of: caller), flags: flags, at: Clock.now))
     }
 
@@ -91,19 +93,21 @@ final class ChangeJournal: Sendable {
     func mayAskPresenters(_ caller: Caller) -> Bool { readers.isPerson(caller) }
 
     func written(_ node: Node, _ caller: Caller) {
-        guard let path = node.path else { return }
+        guard !node.isStaged, let path = node.path else { return }
         events.tell(.changed, path, by: .caller(caller))
         append(.written(path, caller, at: Clock.now))
     }
 
     /// A save of a document came to nothing.
     func aborted(_ document: Node, _ caller: Caller) {
-        if let path = document.path { events.tell(.saveAborted, path, by: .caller(caller)) }
+        if !document.isStaged, let path = document.path { aborted(path, caller) }
     }
+
+    func aborted(_ path: StorePath, _ caller: Caller) { events.tell(.saveAborted, path, by: .caller(caller)) }
 
     /// Attributes or the size changed. `isIndexed`: the index is to look at it.
     func touched(_ node: Node, by caller: Caller, _ event: StoreEvent.Kind? = .attributesChanged, isIndexed: Bool) {
-        guard let path = node.path else { return }
+        guard !node.isStaged, let path = node.path else { return }
         if let event { events.tell(event, path, by: .caller(caller)) }
         if isIndexed { append(.present(path)) }
     }

@@ -34,6 +34,8 @@ final class OutsideChanges: Sendable {
                 if case .moved(let place) = change.kind { versionPlaced(place, notifier) }
                 continue
             }
+            // A version that a claim's replaces, and that goes next.
+            if case .moved(let place) = change.kind, place.name.withCString(HiddenName.isHidden) { continue }
             switch change.kind {
             case .appeared: nameChanged(change, notifier, isThere: true)
             case .disappeared:

@@ -29,6 +29,9 @@ final class Node: @unchecked Sendable {
     /// What the versions of this document share; nil if it was never saved through this mount, or is no document.
     let versions = AtomicLazyReference<DocumentVersions>()
 
+    /// Names in this folder that stand for other files within claims; nil if there never were any.
+    let staged = AtomicLazyReference<StagedNames>()
+
     /// When a READDIRPLUS of this folder was last answered, in nanoseconds on the monotonic clock.
     let listed = Atomic<Int64>(0)
 
@@ -226,13 +229,14 @@ extension Node {
 
     var currentLink: Link? { state.withLock { $0.link } }
 
-    /// The node's path in the store by the names last seen; nil if it has none any more. O(depth).
+    /// The node's path in the store by the names last seen; nil if it has none any more. A claim's version of a document has the
+    /// document's. O(depth).
     var path: StorePath? {
         var names: [EntryName] = []
         var node = self
         // Folders swapped from outside may make their last seen names a circle.
         while names.count < Self.maximumDepth, let link = node.currentLink {
-            names.append(link.name)
+            names.append(names.isEmpty ? link.shownName ?? link.name : link.name)
             node = link.parent
         }
         guard node.isRoot else { return nil }

@@ -28,6 +28,7 @@ final class MountedFileSystem: FileSystemOperations {
     let repeats: OutsideRepeats
     let coordinator: Coordinator
     let snapshots: SnapshotService
+    let workspaces: Workspaces
     /// Files and folders that the kernel holds open.
     let openHandles = Atomic<Int>(0)
     let log: Logger
@@ -66,6 +67,9 @@ final class MountedFileSystem: FileSystemOperations {
         coordinator = Coordinator(
             events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots,
             times: options.coordinationTimes)
+        workspaces = Workspaces(
+            table: table, locator: locator, saves: saves, coordinator: coordinator, journal: journal, ownRemovals: ownRemovals,
+            log: log)
     }
 
     func prepareThread() { privileges.prepareThread() }

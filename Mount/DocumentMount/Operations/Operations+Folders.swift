@@ -11,11 +11,12 @@ extension MountedFileSystem {
             return opened(.list(try listing(of: item, credentials(of: caller), node)), cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
+        let isTheSameForAll = node.staged.load().map { !$0.isUsed } ?? true
         // The store's own folder is listed with the virtual folders in it: a list, since no offset is free for more entries.
         if node.isRoot, let virtualFolders, !virtualFolders.listedNames.isEmpty {
-            return opened(.root(descriptor), cached: cacheTime != .none)
+            return opened(.root(descriptor), cached: cacheTime != .none && isTheSameForAll)
         }
-        return opened(.store(descriptor), cached: cacheTime != .none)
+        return opened(.store(descriptor), cached: cacheTime != .none && isTheSameForAll)
     }
 
     private func opened(_ source: FolderHandle.Source, cached: Bool) -> OpenedFolder {
@@ -41,16 +42,17 @@ extension MountedFileSystem {
         let (node, handle) = (table.node(node), FolderHandle.of(handle))
         if plus { node.listed.store(cl_monotonic_ns(), ordering: .relaxed) }
         defer { if plus { node.listed.store(cl_monotonic_ns(), ordering: .relaxed) } }
+        let view = stagedView(of: node, caller)
         switch handle.source {
         case .list(let entries):
-            add(caller, in: node, entries, from: offset, plus: plus, to: &buffer)
+            add(caller, in: node, view, entries, from: offset, plus: plus, to: &buffer)
         case .root(let descriptor):
             let entries = try handle.rootEntries(from: offset) { () throws(Errno) in try rootListing(descriptor) }
-            add(caller, in: node, entries, from: offset, plus: plus, to: &buffer)
+            add(caller, in: node, view, entries, from: offset, plus: plus, to: &buffer)
         case .store(let descriptor):
             try handle.entries(from: offset, of: descriptor) { entry in
                 add(
-                    caller, in: node, name: entry.name, inode: entry.inode, type: mode_t(entry.type) << 12,
+                    caller, in: node, view, name: entry.name, inode: entry.inode, type: mode_t(entry.type) << 12,
                     next: entry.next_offset, plus: plus, to: &buffer)
             }
         }
@@ -58,14 +60,14 @@ extension MountedFileSystem {
 
     /// Adds a list's entries from `offset` on, until the buffer is full.
     private func add(
-        _ caller: Caller, in folder: Node, _ entries: [FolderHandle.ListedEntry], from offset: Int64, plus: Bool,
+        _ caller: Caller, in folder: Node, _ view: StagedView?, _ entries: [FolderHandle.ListedEntry], from offset: Int64, plus: Bool,
         to buffer: inout DirectoryBuffer
     ) {
         for index in min(Int(clamping: offset), entries.count)..<entries.count {
             let entry = entries[index]
             let isAdded = entry.name.withCString { name in
                 add(
-                    caller, in: folder, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
+                    caller, in: folder, view, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
                     to: &buffer)
             }
             if !isAdded { return }
@@ -74,10 +76,16 @@ extension MountedFileSystem {
 
     /// Adds one entry; false when the buffer is full.
     private func add(
-        _ caller: Caller, in folder: Node, name: BorrowedName, inode: UInt64, type: mode_t, next: Int64, plus: Bool,
+        _ caller: Caller, in folder: Node, _ view: StagedView?, name: BorrowedName, inode: UInt64, type: mode_t, next: Int64, plus: Bool,
         to buffer: inout DirectoryBuffer
     ) -> Bool {
-        if isHidden(name) { return true }
+        if isHidden(name) {
+            guard let shown = view?.shownName(of: name) else { return true }
+            return shown.withCString { name in
+                add(caller, in: folder, nil, name: name, inode: inode, type: type, next: next, plus: plus, to: &buffer)
+            }
+        }
+        if let view, view.isRemoved(name) { return true }
         let isDot = name[0] == CChar(UInt8(ascii: ".")) && (name[1] == 0 || (name[1] == CChar(UInt8(ascii: ".")) && name[2] == 0))
         // The kernel may remember nothing of what is virtual: it would look each name up again at once.
         guard plus, !isDot, folder.item == nil else {

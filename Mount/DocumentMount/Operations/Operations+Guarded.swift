@@ -43,6 +43,12 @@ extension MountedFileSystem {
         open.parked.end { reply in
             if open.isLate { return reply.fail(.resourceBusy) }
             if open.claim != nil {
+                // The claim has put another version there: the kernel walks the path again and finds it.
+                if let link = open.link, isReplaced(open.node), !saves.sentOn.isKnown(open.caller.thread) {
+                    link.name.withCString { beginSave(of: $0, in: link.parent, flags: open.flags, open.caller) }
+                    saves.sentOn.note(open.caller.thread)
+                    return reply.fail(.staleNFSFileHandle)
+                }
                 // Another claim may have begun.
                 let again = WaitingOpen(open.node, flags: open.flags, open.caller, deadline: open.deadline)
                 return openGuarded(again, reply)
@@ -55,6 +61,8 @@ extension MountedFileSystem {
             reply.fail(.staleNFSFileHandle)
         }
     }
+
+    private func isReplaced(_ node: Node) -> Bool { node.state.withLock { $0.isRemoved } }
 
     private func isWorkingCopy(_ node: Node) -> Bool { node.versions.load()?.working(node) != nil }
 }

@@ -21,6 +21,7 @@ extension MountedFileSystem {
         if isRepeated, let entry = repeatedEntry(name, in: parent, folder) { return entry }
         do throws(Errno) {
             if isRepeated { return try entryOnTheWay(name, in: parent, folder, caller) }
+            if let staged = parent.staged.load(), staged.isUsed { return try lookUpStaged(name, in: parent, folder, caller) }
             return try lookUp(name, in: parent, folder, caller)
         } catch .noSuchFileOrDirectory {
             return .absent(validity: cacheTime)

@@ -57,6 +57,18 @@ extension MountedFileSystem {
         try refuseVirtual(parent, name)
         guard node.item == nil else { throw .notPermitted }
         if saves.hasActiveDocuments { try saves.renaming(node, by: caller) }
+        return try workspaces.making(name, in: parent, caller) { () throws(Errno) in
+            let entry = try linked(node, in: parent, name)
+            journal.made(in: parent, name: name, by: caller, isIndexed: true)
+            return entry
+        } _: { (hidden, _) throws(Errno) in
+            var entry = try hidden.withCString { (name) throws(Errno) in try linked(node, in: parent, name) }
+            entry.validity = .none
+            return entry
+        }
+    }
+
+    private func linked(_ node: Node, in parent: Node, _ name: BorrowedName) throws(Errno) -> Entry {
         let folder = try locator.folder(parent)
         // Each time another version has taken the name meanwhile, that one is to be linked.
         for _ in 0..<Self.maximumLooks {
@@ -65,7 +77,6 @@ extension MountedFileSystem {
             guard let entry = try link(linked, in: parent, folder, name) else { continue }
             linked.wasNamed()
             saves.linked(linked)
-            journal.made(in: parent, name: name, by: caller, isIndexed: true)
             return entry
         }
         throw .staleNFSFileHandle

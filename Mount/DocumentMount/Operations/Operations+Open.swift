@@ -42,7 +42,11 @@ extension MountedFileSystem {
         do throws(Errno) {
             let parent = table.node(parent)
             try refuseVirtual(parent, name)
-            created = try self.created(caller, in: parent, name: name, mode: mode, flags: flags)
+            created = try workspaces.making(name, in: parent, caller) { () throws(Errno) in
+                try self.created(caller, in: parent, name: name, mode: mode, flags: flags)
+            } _: { (hidden, staged) throws(Errno) in
+                try createdForClaim(caller, in: parent, name: name, as: hidden, staged, mode: mode, flags: flags)
+            }
         } catch .fileExists where flags & O_EXCL == 0 {
             // The kernel walks the path again and finds what is there.
             beginSave(of: name, in: table.node(parent), flags: flags, caller)
@@ -93,6 +97,8 @@ extension MountedFileSystem {
 
     private func openedForWriting(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         let writable = flags & O_ACCMODE != O_RDONLY
+        try workspaces.openForWriting(node, flags: flags, caller)
+        try saves.leadOnFromRemoved(node, caller)
         while true {
             let opening = try saves.open(node, flags: flags, caller)
             if opening.decision.version == nil { saves.pins.willWrite(opening.file) }
@@ -133,10 +139,32 @@ extension MountedFileSystem {
     private func created(
         _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32
     ) throws(Errno) -> (Entry, FileHandle, OpenMode) {
+        let (entry, descriptor, node) = try made(caller, in: parent, name: name, mode: mode, flags: flags)
+        let aside = tunnel.made(node, in: parent, name, by: caller, descriptor, isWritten: flags & O_ACCMODE != O_RDONLY)
+        if let aside { coordinator.moved(from: aside, to: parent.path?.appending(EntryName(copying: name))) }
+        return opened(entry, descriptor, node, flags: flags, caller)
+    }
+
+    /// The same under a hidden name, for a claim.
+    private func createdForClaim(
+        _ caller: Caller, in parent: Node, name: BorrowedName, as hidden: EntryName, _ staged: StagedNames.Staged?, mode: mode_t,
+        flags: Int32
+    ) throws(Errno) -> (Entry, FileHandle, OpenMode) {
+        try hidden.withCString { (place) throws(Errno) in
+            var (entry, descriptor, node) = try made(caller, in: parent, name: place, mode: mode, flags: flags)
+            if staged?.base != nil { takeOver(from: name, in: try locator.folder(parent), by: hidden) }
+            entry.validity = .none
+            return opened(entry, descriptor, node, flags: flags, caller)
+        }
+    }
+
+    private func made(
+        _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32
+    ) throws(Errno) -> (Entry, Descriptor, Node) {
         let folder = try locator.folder(parent)
         // Always exclusive: what is there already must go through lookup and the kernel's permission check.
         let openFlags = (flags & SaveService.openFlagsKept) | O_CREAT | O_EXCL | O_NOFOLLOW
-        let (entry, descriptor, node) = try locator.names.changing { () throws(Errno) -> (Entry, Descriptor, Node) in
+        return try locator.names.changing { () throws(Errno) -> (Entry, Descriptor, Node) in
             let number = try privileges.acting(as: caller, mode: mode) { () throws(Errno) in
                 try check(cl_openat(folder.number, name, openFlags, mode))
             }
@@ -146,9 +174,12 @@ extension MountedFileSystem {
             let entry = known(name, in: parent, status)
             return (entry, descriptor, table.node(entry.node))
         }
+    }
+
+    private func opened(
+        _ entry: Entry, _ descriptor: Descriptor, _ node: Node, flags: Int32, _ caller: Caller
+    ) -> (Entry, FileHandle, OpenMode) {
         node.hasNoCapabilities.store(true, ordering: .relaxed)
-        let aside = tunnel.made(node, in: parent, name, by: caller, descriptor, isWritten: flags & O_ACCMODE != O_RDONLY)
-        if let aside { coordinator.moved(from: aside, to: parent.path?.appending(EntryName(copying: name))) }
         let (handle, openMode) = registerNew(node, descriptor, flags: flags, caller)
         var fresh = entry
         if handle.mayBeMappedForWriting { fresh.attributes.validity = Self.timeWhenMade }
@@ -177,7 +208,8 @@ extension MountedFileSystem {
 
     /// CREATE of a document that is there, of which the kernel did not know. If that open begins a save, it does so here: the
     /// next request of this open(2) cannot be answered ESTALE any more.
-    private func beginSave(of name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller) {
+    func beginSave(of name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller) {
+        if stagesSave(of: name, in: parent, flags: flags, caller) { return }
         // At a guarded gate it comes with the OPEN.
         guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, coordinator.gate.enter() else { return }
         defer { coordinator.gate.leave() }
@@ -191,6 +223,24 @@ extension MountedFileSystem {
         guard let opening = try? saves.open(node, flags: flags, caller, creates: true) else { return }
         // Live: nothing is opened yet.
         saves.abandoned(opening)
+    }
+
+    /// The same for a document that the caller has claimed, which is copied for the claim. False if it is none.
+    private func stagesSave(of name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller) -> Bool {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed), let folder = try? locator.folder(parent) else { return false }
+        if let hidden = workspaces.staged(EntryName(copying: name), in: parent, for: caller)?.hidden {
+            workspaces.beginSave(of: hidden, in: parent, flags: flags, caller)
+            return true
+        }
+        guard let entry = try? lookUp(name, in: parent, folder, caller) else { return false }
+        let node = table.node(entry.node)
+        defer { table.forget(node, count: 1) }
+        do throws(Errno) {
+            try workspaces.openForWriting(node, flags: flags, caller)
+            return false
+        } catch {
+            return true
+        }
     }
 
     private func registerNew(

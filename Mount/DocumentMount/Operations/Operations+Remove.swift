@@ -20,6 +20,19 @@ extension MountedFileSystem {
             return isFolder ? try item.removeFolder(name, caller) : try item.remove(name, caller)
         }
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
+        if !isFolder, try removeStaged(caller, in: parent, name: name) { return }
+        try removeFromStore(in: parent, name: name, isFolder: isFolder)
+        journal.removed(in: parent, name: name, by: caller)
+    }
+
+    /// False if the name is nothing of a claim's.
+    private func removeStaged(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) -> Bool {
+        try workspaces.removing(name, in: parent, caller) { (hidden) throws(Errno) in
+            try hidden.withCString { (name) throws(Errno) in try removeFromStore(in: parent, name: name, isFolder: false) }
+        }
+    }
+
+    private func removeFromStore(in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {
         let folder = try locator.folder(parent)
         try locator.names.changing { () throws(Errno) in
             while true {
@@ -36,7 +49,6 @@ extension MountedFileSystem {
                 if isDone != nil { return }
             }
         }
-        journal.removed(in: parent, name: name, by: caller)
     }
 
     /// Runs what takes a name away.

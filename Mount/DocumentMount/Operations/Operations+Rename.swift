@@ -16,23 +16,13 @@ extension MountedFileSystem {
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
         if newParent.isRoot, isReserved(newName) { throw .notPermitted }
         if isHidden(newName) { throw .notPermitted }
+        if try renameStaged(caller, from: (parent, name), to: (newParent, newName), flags: flags) { return }
         let (folder, newFolder) = (try locator.folder(parent), try locator.folder(newParent))
         let exchanges = flags & CL_RENAME_EXCHANGE != 0
         try publishSaves(of: name, in: folder, before: caller)
         if exchanges { try publishSaves(of: newName, in: newFolder, before: caller) }
 
-        let move = try locator.names.changing { () throws(Errno) -> Move in
-            while true {
-                let places = try RenamePlaces(folder, name, newFolder, newName)
-                let (sourceNode, targetNode) = (table.known(places.source), places.target.flatMap { table.known($0) })
-                let move = try namesStanding(of: sourceNode, targetNode, isSame: places.areSame) { () throws(Errno) in
-                    try changingNames(in: parent, newParent) { () throws(Errno) in
-                        try moved(sourceNode, targetNode, places, (parent, name), (newParent, newName), flags: flags, caller)
-                    }
-                }
-                if let move { return move }
-            }
-        }
+        let move = try move((parent, name), folder, (newParent, newName), newFolder, flags: flags, caller)
         guard !move.isNothing else { return }
         for node in move.nodes { saves.renamed(node) }
         if exchanges {
@@ -46,6 +36,30 @@ extension MountedFileSystem {
             journal.moved(
                 from: (parent, name), to: (newParent, newName), isFolder: move.isFolder, replaces: move.replaces,
                 takesOver: move.takesOver, by: caller)
+        }
+    }
+
+    /// Renames a claim's file. Returns whether it is a folder.
+    func renamed(
+        _ caller: Caller, _ old: (parent: Node, name: BorrowedName), _ folder: Descriptor,
+        _ new: (parent: Node, name: BorrowedName), _ newFolder: Descriptor
+    ) throws(Errno) -> Bool { try move(old, folder, new, newFolder, flags: 0, caller).isFolder }
+
+    private func move(
+        _ old: (parent: Node, name: BorrowedName), _ folder: Descriptor, _ new: (parent: Node, name: BorrowedName),
+        _ newFolder: Descriptor, flags: UInt32, _ caller: Caller
+    ) throws(Errno) -> Move {
+        try locator.names.changing { () throws(Errno) -> Move in
+            while true {
+                let places = try RenamePlaces(folder, old.name, newFolder, new.name)
+                let (sourceNode, targetNode) = (table.known(places.source), places.target.flatMap { table.known($0) })
+                let move = try namesStanding(of: sourceNode, targetNode, isSame: places.areSame) { () throws(Errno) in
+                    try changingNames(in: old.parent, new.parent) { () throws(Errno) in
+                        try moved(sourceNode, targetNode, places, old, new, flags: flags, caller)
+                    }
+                }
+                if let move { return move }
+            }
         }
     }
 

@@ -131,7 +131,7 @@ final class Tunnel: Sendable {
     }
 
     /// Copies the user.* attributes that `target` lacks. Best effort: a save never fails for an attribute.
-    private static func copyAttributes(from source: Descriptor, to target: Descriptor) {
+    static func copyAttributes(from source: Descriptor, to target: Descriptor) {
         try? withProcPath(of: source) { (sourcePath) throws(Errno) in
             let size = cl_listxattr(sourcePath, nil, 0)
             guard size > 0 else { return }

@@ -15,7 +15,7 @@ import SystemPackage
 final class DocumentWatches: Sendable {
     private static let prefix = ".quire-superseded-"
     /// Most versions that are open when they are superseded are closed before, and nobody watched them.
-    private static let patience = 0.01
+    private static let patience = 0.002
 
     private struct State: ~Copyable {
         /// Each with a lookup counted.

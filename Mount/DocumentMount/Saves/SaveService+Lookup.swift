@@ -40,6 +40,13 @@ extension SaveService {
         throw .staleNFSFileHandle
     }
 
+    /// The same for an open for writing of a file that has lost its name since the path was walked: another may have it now.
+    func leadOnFromRemoved(_ node: Node, _ caller: Caller) throws(Errno) {
+        guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread) else { return }
+        sentOn.note(caller.thread)
+        throw .staleNFSFileHandle
+    }
+
     /// A version without a name is asked for that nobody has open: the kernel has an entry that leads to it, and asks again for all.
     func foundWithoutName(_ node: Node) {
         guard node.versions.load() != nil, node.state.withLock({ $0.isSuperseded && $0.handles.isEmpty }) else { return }

@@ -209,7 +209,7 @@ extension SaveService {
         }
         if case .sendOn(to: node.versionID) = decision {
             noteListing(of: link.parent, versions)
-            versions.note(link.name)
+            versions.note(link.shownName ?? link.name)
         } else {
             copy.discard()
             table.forget(node, count: 1)

@@ -168,7 +168,7 @@ extension SaveService {
 
     /// Waits for a rename or removal of the document that began before its save, as long as a busy disk may take. With `naming`
     /// held, for which these do not wait.
-    private func awaitFreeNameChanges(of published: Node) throws(PublishFailure) {
+    func awaitFreeNameChanges(of published: Node) throws(PublishFailure) {
         var patience = 200_000
         while published.freeNameChanges.load(ordering: .sequentiallyConsistent) > 0 {
             guard patience > 0 else { throw .failed(.resourceBusy) }

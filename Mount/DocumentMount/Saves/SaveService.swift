@@ -184,6 +184,11 @@ final class SentOnThreads: Sendable {
         }
     }
 
+    /// Whether the thread's next open is the repetition.
+    func isKnown(_ thread: pid_t) -> Bool {
+        count.load(ordering: .relaxed) > 0 && threads.withLock { $0[thread].map { cl_monotonic_ns() - $0 < Self.patience } ?? false }
+    }
+
     /// Whether this open is the repetition.
     func take(_ thread: pid_t) -> Bool {
         guard count.load(ordering: .relaxed) > 0 else { return false }

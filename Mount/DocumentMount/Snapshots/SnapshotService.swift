@@ -45,13 +45,16 @@ final class SnapshotService: Sendable {
         let mayBeLive: Bool
     }
 
+    /// Whether whom a snapshot is for works for a claim.
+    typealias Membership = @Sendable (ClaimID) -> Bool
+
     /// Takes the snapshot of a claim and returns where its items are; until `drop`. With no lock held; reads the folders among the
     /// items, and copies what is written in place.
     /// - Parameter awaitOpens: waits for the opens for writing that are on their way; false if they take too long.
     func take(
-        _ items: [Item], for id: ClaimID, of user: uid_t, awaitOpens: () -> Bool
+        _ items: [Item], for id: ClaimID, of user: uid_t, worksFor: @escaping Membership, awaitOpens: () -> Bool
     ) throws(SnapshotRefusal) -> [StorePath] {
-        let (found, documents) = try standing(items, key: Snapshot.key(of: id))
+        let (found, documents) = try standing(items, key: Snapshot.key(of: id), worksFor)
         do throws(SnapshotRefusal) {
             guard awaitOpens() else { throw SnapshotRefusal(items[0].path, "opening files for writing takes too long") }
             awaitPublications(into: documents)
@@ -67,8 +70,8 @@ final class SnapshotService: Sendable {
     }
 
     /// Takes the snapshot of one document that nobody writes, with a few system calls; nil if there is more to it than that.
-    func takeAtOnce(_ item: Item, for id: ClaimID, of user: uid_t) -> StorePath? {
-        var walk = SnapshotWalk(table: table, pins: pins, limit: 1, takesFolders: false)
+    func takeAtOnce(_ item: Item, for id: ClaimID, of user: uid_t, worksFor: @escaping Membership) -> StorePath? {
+        var walk = SnapshotWalk(table: table, pins: pins, limit: 1, takesFolders: false, worksFor: worksFor)
         guard pins.total < Self.mostPinned, let name = item.path.lastName,
             let found = try? walk.item(at: item.path, under: store, key: Snapshot.key(of: id) + [0])
         else { return nil }
@@ -95,11 +98,11 @@ final class SnapshotService: Sendable {
 
     /// All items at one instant.
     private func standing(
-        _ items: [Item], key: [UInt8]
+        _ items: [Item], key: [UInt8], _ worksFor: @escaping Membership
     ) throws(SnapshotRefusal) -> ([(any VirtualItem)?], [SnapshotEntry]) {
         let limit = max(0, Self.mostPinned - pins.total)
         for _ in 0..<Self.walks {
-            var walk = SnapshotWalk(table: table, pins: pins, limit: limit)
+            var walk = SnapshotWalk(table: table, pins: pins, limit: limit, worksFor: worksFor)
             var found: [(any VirtualItem)?] = []
             var place = items[0].path
             var isStill = false

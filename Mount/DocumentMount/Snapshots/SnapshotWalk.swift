@@ -1,4 +1,5 @@
 import CLinux
+import Coordination
 import DocumentStore
 import FuseKernel
 import Glibc
@@ -12,13 +13,18 @@ struct SnapshotWalk {
     /// How many files and folders it may take.
     let limit: Int
     let takesFolders: Bool
+    /// Whether the snapshot is for who works for a claim, and sees what was saved within it.
+    private let worksFor: @Sendable (ClaimID) -> Bool
     /// The regular files, pinned: unpin them when the walk is of no use.
     private(set) var documents: [SnapshotEntry] = []
     private var count = 0
     /// Of each folder, what shows that names in it are the same still.
     private var folders: [(folder: Descriptor, status: cl_status, known: (node: Node, moment: NameChanges.Moment)?)] = []
 
-    init(table: NodeTable, pins: SnapshotPins, limit: Int, takesFolders: Bool = true) {
+    init(
+        table: NodeTable, pins: SnapshotPins, limit: Int, takesFolders: Bool = true, worksFor: @escaping @Sendable (ClaimID) -> Bool
+    ) {
+        self.worksFor = worksFor
         self.table = table
         self.pins = pins
         self.limit = limit
@@ -32,7 +38,14 @@ struct SnapshotWalk {
         let folder: Descriptor
         do throws(Errno) {
             folder = try Self.opened(path.parent, under: store, O_DIRECTORY)
-            inode = path.isRoot ? folder : try Self.opened(path, under: store, 0)
+            if let name = path.lastName {
+                guard let place = place(of: name, in: names(stagedIn: folder)) else { return nil }
+                inode = try place.withCString { (name) throws(Errno) in
+                    try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+                }
+            } else {
+                inode = folder
+            }
         } catch .noSuchFileOrDirectory, .notDirectory {
             return nil
         }
@@ -43,6 +56,27 @@ struct SnapshotWalk {
     private static func opened(_ path: StorePath, under store: Descriptor, _ flags: Int32) throws(Errno) -> Descriptor {
         let number = path.withCString { cl_open_beneath(store.number, $0, CL_O_PATH | O_NOFOLLOW | flags) }
         return Descriptor(owning: try check(number))
+    }
+
+    private func names(stagedIn folder: Descriptor) -> StagedNames? {
+        var status = cl_status()
+        guard cl_statx_fd(folder.number, &status) == 0, let names = table.known(FileIdentity(status))?.staged.load(), names.isUsed
+        else { return nil }
+        return names
+    }
+
+    /// Under which name in the store an item stands for whom the snapshot is for; nil: it is removed.
+    private func place(of name: EntryName, in names: StagedNames?) -> EntryName? {
+        guard let staged = names?[name], worksFor(staged.claim) else { return name }
+        return staged.hidden
+    }
+
+    /// As which item a name in the store is taken, if at all.
+    private func shownName(of name: EntryName, in names: StagedNames?) -> EntryName? {
+        guard name.withCString(HiddenName.isHidden) else { return name }
+        guard let shown = names?.shownName(of: name), let staged = names?[shown], staged.base == nil, worksFor(staged.claim)
+        else { return nil }
+        return shown
     }
 
     private mutating func item(_ inode: Descriptor, in folder: Descriptor, key: [UInt8]) throws(Errno) -> any VirtualItem {
@@ -70,12 +104,14 @@ struct SnapshotWalk {
         }
         var names: [EntryName] = []
         try FolderHandle.ReadAhead.all(of: readable) { entry in
-            if !Self.isDot(entry.name), !HiddenName.isHidden(entry.name) { names.append(EntryName(copying: entry.name)) }
+            if !Self.isDot(entry.name) { names.append(EntryName(copying: entry.name)) }
         }
+        let staged = self.names(stagedIn: folder)
         var entries: [(EntryName, any VirtualItem)] = []
-        for name in names {
+        for name in names.compactMap({ shownName(of: $0, in: staged) }) {
+            guard let place = place(of: name, in: staged) else { continue }
             do throws(Errno) {
-                let inode = try name.withCString { (name) throws(Errno) in
+                let inode = try place.withCString { (name) throws(Errno) in
                     try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
                 }
                 entries.append((name, try item(inode, in: folder, key: key + [UInt8(ascii: "/")] + name.bytes)))

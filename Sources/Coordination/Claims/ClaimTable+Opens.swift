@@ -24,14 +24,26 @@ extension ClaimTable {
 
     /// The claim in whose name a process writes an item, so that what it saves is published with the claim; nil if there is
     /// none. Of several the one granted last.
-    public func workspace(of writer: Claimant, writing path: StorePath) -> ClaimID? {
+    public func workspace(of writer: Claimant, writing path: StorePath, besides other: ClaimID? = nil) -> ClaimID? {
         guard excludesWriters else { return nil }
         let intent = ClaimIntent(path, .writing([]))
         return (items[path] + items.above(path)).filter { id in
             let claim = claims[id]!
-            return claim.phase == .granted && claim.excludesContent(of: intent) && claim.serves(writer)
+            return id != other && claim.phase == .granted && claim.excludesContent(of: intent) && claim.serves(writer)
         }.max()
     }
+
+    /// Whether a claim is for moving or deleting an item, and not for its content alone.
+    public func moves(_ path: StorePath, for id: ClaimID) -> Bool {
+        let intent = ClaimIntent(path, .writing([]))
+        return claims[id]?.request.intents.contains { own in
+            guard case .writing(let options) = own.access else { return false }
+            return own.meets(intent) && !options.isDisjoint(with: [.moving, .deleting])
+        } ?? false
+    }
+
+    /// Whether a process works for a claim: it is its maker, or was started by it since.
+    public func serves(_ other: Claimant, _ id: ClaimID) -> Bool { claims[id]?.serves(other) ?? false }
 
     /// Lets processes write that were asked to save for a claim that has begun, until it is granted.
     public mutating func admit(_ guests: Set<SaveProcess>, to id: ClaimID) {

@@ -18,7 +18,7 @@ enum CoordinationInterface {
             methods: [
                 VarlinkMethod("Claim", isBrief: { service.isBrief($0, for: $1) }) { (request: ClaimCall, connection, wake) in
                     guard !request.intents.isEmpty else { throw VarlinkError.invalidParameter("intents") }
-                    if let outer = request.within, !connection.keeps(KeptClaim.self, outer) {
+                    if let outer = request.within, connection.resource(KeptClaim.self, outer) == nil {
                         throw ServiceFailure.notFound("claim \(outer) of this connection")
                     }
                     guard request.purpose?.utf8.count ?? 0 <= mostPurposeBytes else { throw VarlinkError.invalidParameter("purpose") }
@@ -27,11 +27,13 @@ enum CoordinationInterface {
                     }
                     return PendingClaim(try service.claim(request, for: connection.peer, wake: wake), connection)
                 },
-                VarlinkMethod("Release", isBrief: true, onConnection: { (request: ReleaseRequest, connection) in
+                VarlinkMethod("Release", isBrief: { (request: ReleaseRequest, connection) in
+                    connection.resource(KeptClaim.self, request.claim)?.claim.endsAtOnce ?? true
+                }, onConnection: { (request, connection) in
                     guard let kept = connection.take(KeptClaim.self, request.claim) else {
                         throw ServiceFailure.notFound("claim \(request.claim) of this connection")
                     }
-                    try kept.claim.end(publishes: request.discard != true)
+                    try kept.claim.end(request.discard == true ? .discarded : .published)
                     return Empty()
                 }),
             ])
@@ -50,14 +52,14 @@ enum CoordinationInterface {
             return StreamedReply(parameters: granted, isLast: true)
         }
 
-        func end() { try? claim.end(publishes: false) }
+        func end() { try? claim.end(.lost) }
     }
 
     /// What was not released when the connection ends is dropped.
     private final class KeptClaim: ConnectionResource {
         let claim: any ServedClaim
         init(_ claim: any ServedClaim) { self.claim = claim }
-        func end() { try? claim.end(publishes: false) }
+        func end() { try? claim.end(.lost) }
     }
 
     static let text = """
@@ -85,11 +87,18 @@ enum CoordinationInterface {
         method Claim(intents: []Intent, purpose: ?string, within: ?int, timeout: ?float)
           -> (claim: int, snapshots: []?string)
 
-        # Ends a claim of this connection. discard: drops what was saved within it.
+        # Ends a claim of this connection. What its maker, and what that started, saved of
+        # the claimed documents meanwhile was theirs alone: now it is published, all at
+        # once, or with discard dropped. When a connection ends without this, what was
+        # saved is dropped and kept for org.quire.Recover.
         method Release(claim: int, discard: ?bool) -> ()
 
         # The claim was not granted in time; message says who is in the way.
         error TimedOut (message: string)
+
+        # What was saved within the claim could not be published, and none of it was: it
+        # is kept for org.quire.Recover. message says why.
+        error NotPublished (message: string)
 
         # What is to be read cannot be kept as it is: message says why.
         error NoSnapshot (message: string)

@@ -33,8 +33,8 @@ struct VarlinkMethod: Sendable {
             case stream(isEndless: Bool, @Sendable (PeerConnection, @escaping Wake) throws -> any ReplyStream)
         }
 
-        /// Whether, for a peer, it waits for nothing, the disk included: carried out on the event loop then, else off it.
-        let isBrief: @Sendable (Peer) -> Bool
+        /// Whether, on a connection, it waits for nothing, the disk included: carried out on the event loop then, else off it.
+        let isBrief: @Sendable (PeerConnection) -> Bool
         let run: Run
     }
 
@@ -44,18 +44,18 @@ struct VarlinkMethod: Sendable {
     init<Parameters: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ name: String, isBrief: Bool = false, _ run: @escaping @Sendable (Parameters, Peer) throws -> Reply
     ) {
-        self.init(name, isBrief: isBrief, onConnection: { try run($0, $1.peer) })
+        self.init(name, isBrief: { _, _ in isBrief }, onConnection: { try run($0, $1.peer) })
     }
 
     /// A method that is about what its connection keeps.
     init<Parameters: Decodable & Sendable, Reply: Encodable & Sendable>(
-        _ name: String, isBrief: Bool = false,
+        _ name: String, isBrief: @escaping @Sendable (Parameters, PeerConnection) -> Bool = { _, _ in false },
         onConnection run: @escaping @Sendable (Parameters, PeerConnection) throws -> Reply
     ) {
         self.name = name
         bind = { encoded in
             let parameters = try encoded.decode(Parameters.self)
-            return BoundCall(isBrief: { _ in isBrief }, run: .once { try run(parameters, $0) })
+            return BoundCall(isBrief: { isBrief(parameters, $0) }, run: .once { try run(parameters, $0) })
         }
     }
 
@@ -82,7 +82,7 @@ struct VarlinkMethod: Sendable {
         bind = { encoded in
             let parameters = try encoded.decode(Parameters.self)
             return BoundCall(
-                isBrief: { isBrief(parameters, $0) }, run: .stream(isEndless: isEndless) { try open(parameters, $0, $1) })
+                isBrief: { isBrief(parameters, $0.peer) }, run: .stream(isEndless: isEndless) { try open(parameters, $0, $1) })
         }
     }
 }

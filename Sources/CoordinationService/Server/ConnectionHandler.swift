@@ -131,7 +131,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             }
         }
         let call = dispatcher.call(data)
-        if case .success(let bound)? = call?.call, bound.isBrief(connection.peer) {
+        if case .success(let bound)? = call?.call, bound.isBrief(connection) {
             return finish(dispatcher.outcome(of: call, from: connection, wake: wake), context)
         }
         carryOut(context) { [dispatcher, connection] in dispatcher.outcome(of: call, from: connection, wake: wake) }

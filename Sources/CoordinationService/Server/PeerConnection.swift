@@ -17,8 +17,8 @@ final class PeerConnection: Sendable {
 
     var count: Int { kept.withLock { $0.resources.count } }
 
-    func keeps<Resource: ConnectionResource>(_ type: Resource.Type, _ id: UInt64) -> Bool {
-        kept.withLock { $0.resources[id] is Resource }
+    func resource<Resource: ConnectionResource>(_ type: Resource.Type, _ id: UInt64) -> Resource? {
+        kept.withLock { $0.resources[id] as? Resource }
     }
 
     /// Keeps something until it is taken, or the connection ends. False, and nothing kept, if it has ended.

@@ -35,6 +35,7 @@ public struct VarlinkError: Error, Hashable, Sendable {
             case .invalidParameter(let parameter): .invalidParameter(parameter)
             case .failed(let message): .mount("Failed", ["message": .text(message)])
             case .timedOut(let message): .claim("TimedOut", ["message": .text(message)])
+            case .notPublished(let message): .claim("NotPublished", ["message": .text(message)])
             case .noSnapshot(let message): .claim("NoSnapshot", ["message": .text(message)])
             case .deadlock(let message): .claim("Deadlock", ["message": .text(message)])
             }

@@ -15,6 +15,8 @@ public struct HiddenName: Hashable, Sendable {
         case whole = "w"
         /// Still being written, where the file system has no files without a name.
         case part = "p"
+        /// Saved within a claim, to be published with it.
+        case staged = "s"
     }
 
     let process: ProcessIdentity

@@ -23,8 +23,9 @@ struct PublishIntent: Equatable, Sendable {
     var until: Int64
 }
 
-/// The file `intents` in the state folder. Lines are appended and synced: `begin ID ...`, `until ID TIME`, `done ID`; when
-/// nothing is under way any more the file is cut to nothing.
+/// The file `intents` in the state folder. Lines are appended and synced: `begin ID ...`, `until ID TIME`, `done ID`; of what is
+/// published together `item ID ...` for each name and then `group ID COUNT`, without which the items are none. When nothing is
+/// under way any more the file is cut to nothing.
 final class IntentLog: Sendable {
     private struct State {
         var nextID: UInt64 = 1
@@ -36,12 +37,16 @@ final class IntentLog: Sendable {
     private let state: Mutex<State>
     /// What an earlier daemon began and did not finish.
     let leftOver: [UInt64: PublishIntent]
+    /// The same of what was to be published together.
+    let leftOverGroups: [UInt64: [GroupItem]]
 
     /// Opens or makes the log. A line that was not written whole is as if it had not been written: nothing was done yet.
     init(in folder: Descriptor) throws(Errno) {
         file = try Descriptor(opening: "intents", in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
         let text = try WholeFile.read(file)
         var left: [UInt64: PublishIntent] = [:]
+        var items: [UInt64: [GroupItem]] = [:]
+        var groups: [UInt64: [GroupItem]] = [:]
         var last: UInt64 = 0
         for line in text.split(separator: UInt8(ascii: "\n")) {
             guard let record = RecordLine(parsing: line), let kind = record.text(0), let id: UInt64 = record.number(1)
@@ -50,12 +55,14 @@ final class IntentLog: Sendable {
             switch kind {
             case "begin": left[id] = PublishIntent(record)
             case "until": if let until: Int64 = record.number(2) { left[id]?.until = until }
-            case "done": left[id] = nil
+            case "item": if let item = GroupItem(record) { items[id, default: []].append(item) }
+            case "group": if let whole = items[id], whole.count == record.number(2) { groups[id] = whole }
+            case "done": (left[id], groups[id]) = (nil, nil)
             default: break
             }
         }
-        leftOver = left
-        state = Mutex(State(nextID: last + 1, open: Set(left.keys)))
+        (leftOver, leftOverGroups) = (left, groups)
+        state = Mutex(State(nextID: last + 1, open: Set(left.keys).union(groups.keys)))
         // The file's name must last as long as what is written in it.
         let readable = try Descriptor(opening: ".", in: folder, flags: O_RDONLY | O_DIRECTORY)
         _ = try check(cl_fsync(readable.number, 0))
@@ -63,18 +70,28 @@ final class IntentLog: Sendable {
 
     /// When this returns, a crash of anything is followed by `leftOver` telling of the intent.
     func begin(_ intent: PublishIntent) throws(Errno) -> Lease {
+        let id = try begin { [intent.record($0)] }
+        return Lease(log: self, id: id, until: intent.until)
+    }
+
+    /// The same of what is to be published together. Ended by `finish`.
+    func begin(_ items: [GroupItem]) throws(Errno) -> UInt64 {
+        try begin { id in items.map { $0.record(id) } + [RecordLine(["group", id, items.count])] }
+    }
+
+    private func begin(_ records: (UInt64) -> [RecordLine]) throws(Errno) -> UInt64 {
         let id = state.withLock { state in
             defer { state.nextID += 1 }
             state.open.insert(state.nextID)
             return state.nextID
         }
         do throws(Errno) {
-            try append(intent.record(id))
+            try append(records(id))
         } catch {
             state.withLock { _ = $0.open.remove(id) }
             throw error
         }
-        return Lease(log: self, id: id, until: intent.until)
+        return id
     }
 
     /// For going on with what an earlier daemon began.
@@ -94,14 +111,14 @@ final class IntentLog: Sendable {
             let now = cl_realtime_coarse_ns()
             guard now > until - Self.length / 2 else { return }
             until = now + Self.length
-            try? log.append(RecordLine(["until", id, until]))
+            try? log.append([RecordLine(["until", id, until])])
         }
 
         /// The document is whole, or the intent given up. The version's hidden name is gone: that ends it, whatever the log says.
         func finish() { try? log.finish(id) }
     }
 
-    private func finish(_ id: UInt64) throws(Errno) {
+    func finish(_ id: UInt64) throws(Errno) {
         // Under the lock: another intent must not be appended and then cut off. Nobody waits here but other publishers in place.
         let result = state.withLock { state in
             state.open.remove(id)
@@ -110,16 +127,16 @@ final class IntentLog: Sendable {
                     _ = try check(cl_ftruncate(file.number, 0))
                     _ = try check(cl_fsync(file.number, 1))
                 } else {
-                    try append(RecordLine(["done", id]))
+                    try append([RecordLine(["done", id])])
                 }
             }
         }
         try result.get()
     }
 
-    private func append(_ record: RecordLine) throws(Errno) {
+    private func append(_ records: [RecordLine]) throws(Errno) {
         // The newline first: the line before may have been cut off.
-        try WholeFile.write([UInt8(ascii: "\n")] + record.bytes, to: file)
+        try WholeFile.write([UInt8(ascii: "\n")] + records.flatMap(\.bytes), to: file)
         _ = try check(cl_fsync(file.number, 1))
     }
 }

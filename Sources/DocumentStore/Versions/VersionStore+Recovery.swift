@@ -25,6 +25,7 @@ extension VersionStore {
     /// is not the one it had. (A change of owner or mode alone is no edit: the content may be in parts all the same.)
     public func completeIntents() -> Recovery {
         var recovery = Recovery()
+        completeGroups(&recovery)
         for (id, intent) in intents.leftOver.sorted(by: { $0.key < $1.key }) {
             do throws(Errno) {
                 var lease = intents.lease(of: id)
@@ -43,7 +44,7 @@ extension VersionStore {
     /// Ends early, between two folders, when `goesOn` says no; what is left is for the next time.
     public func sweep(goesOn: () -> Bool = { true }) -> Recovery {
         var recovery = Recovery()
-        let unfinished = Set(intents.leftOver.values.map(\.hidden))
+        let unfinished = Set(intents.leftOver.values.map(\.hidden) + intents.leftOverGroups.values.joined().map(\.hidden))
         let walk = FolderWalk(root: root)
         do throws(Errno) {
             while goesOn(), let visit = try walk.next() {
@@ -66,8 +67,9 @@ extension VersionStore {
         do throws(Errno) {
             let file = try Self.opened(name, in: folder)
             if try FileCopy.size(of: file) > 0 {
-                let document = Self.name(of: hidden.document, in: folder) ?? name
-                try keep(file, path.appending(document), hidden.kind == .whole ? .unpublished : .unfinished)
+                // What a claim had made anew has no document that could tell the name.
+                let document = Self.name(of: hidden.document, in: folder) ?? (hidden.kind == .staged ? EntryName("unnamed") : name)
+                try keep(file, path.appending(document), hidden.kind == .part ? .unfinished : .unpublished)
                 recovery.kept += 1
             }
             WorkingCopy.unlink((folder, name))
@@ -80,7 +82,7 @@ extension VersionStore {
     private func complete(
         _ intent: PublishIntent, _ lease: inout IntentLog.Lease, _ recovery: inout Recovery
     ) throws(Errno) {
-        guard let (folder, path) = try place(of: intent) else { return }
+        guard let (folder, path) = try place(of: intent.hidden, in: intent.folder) else { return }
         let version = try Self.opened(intent.hidden, in: folder)
         guard let document = try document(of: intent, near: folder) else {
             try keep(version, path.appending(intent.name), .removed)
@@ -101,18 +103,18 @@ extension VersionStore {
         WorkingCopy.unlink((folder, intent.hidden))
     }
 
-    private func keep(_ file: Descriptor, _ document: StorePath, _ reason: KeptVersion.Reason) throws(Errno) {
+    func keep(_ file: Descriptor, _ document: StorePath, _ reason: KeptVersion.Reason) throws(Errno) {
         try kept.keep(file, moving: true, document: document, saver: nil, reason: reason)
     }
 
-    /// The folder in which the intent's version stands: the one it says, or where that was moved to. Nil if it is nowhere.
-    private func place(of intent: PublishIntent) throws(Errno) -> (Descriptor, StorePath)? {
-        if let folder = try? OpenFolder.at(intent.folder, below: root), Self.inode(intent.hidden, in: folder) != nil {
-            return (folder, intent.folder)
+    /// The folder in which a hidden version stands: the one expected, or where that was moved to. Nil if it is nowhere.
+    func place(of hidden: EntryName, in expected: StorePath) throws(Errno) -> (Descriptor, StorePath)? {
+        if let folder = try? OpenFolder.at(expected, below: root), Self.inode(hidden, in: folder) != nil {
+            return (folder, expected)
         }
         let walk = FolderWalk(root: root)
         while let visit = try walk.next() {
-            if Self.inode(intent.hidden, in: visit.descriptor) != nil { return (visit.descriptor, visit.path) }
+            if Self.inode(hidden, in: visit.descriptor) != nil { return (visit.descriptor, visit.path) }
             walk.list(visit) { _, _ in true }
         }
         return nil
@@ -166,7 +168,7 @@ extension VersionStore {
     }
 
     /// Opens a hidden version for reading, whatever mode its document had.
-    private static func opened(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor {
+    static func opened(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor {
         try name.withCString { (text) throws(Errno) in
             do throws(Errno) {
                 return try Descriptor(opening: text, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)

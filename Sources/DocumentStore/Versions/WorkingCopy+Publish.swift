@@ -104,10 +104,12 @@ extension WorkingCopy {
     }
 
     /// Gives the copy a hidden name if it has none.
-    func nameHidden(in folder: Descriptor) throws(Errno) -> (folder: Descriptor, name: EntryName) {
+    func nameHidden(
+        in folder: Descriptor, _ kind: HiddenName.Kind = .whole
+    ) throws(Errno) -> (folder: Descriptor, name: EntryName) {
         if let hidden { return hidden }
         while true {
-            let name = versions.names.next(for: documentIdentity.inode, .whole)
+            let name = versions.names.next(for: documentIdentity.inode, kind)
             do throws(Errno) {
                 _ = try check(name.withCString { cl_link_open_file(file.number, folder.number, $0) })
                 return (folder, name)

@@ -12,7 +12,8 @@ struct CoordinateCommand: ParsableCommand {
             for writing is waited for, programs that show them save first, and other programs that open what is claimed \
             with --write for writing wait until COMMAND has ended, some seconds at most. Nobody waits for a reader: COMMAND \
             finds what is claimed with --read, as it was when COMMAND began, at the paths in QUIRE_SNAPSHOT_1, QUIRE_SNAPSHOT_2 \
-            and so on, in the order of the --read options; QUIRE_SNAPSHOT is the first.
+            and so on, in the order of the --read options; QUIRE_SNAPSHOT is the first. What COMMAND saves of what is claimed \
+            with --write appears all at once when it has succeeded; when it fails, everything is as before.
 
             Options, for the items of their kind: immediately, withoutChanges, live (reading); merging, replacing, moving, \
             deleting (writing); metadataOnly.

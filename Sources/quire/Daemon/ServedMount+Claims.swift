@@ -102,7 +102,21 @@ private final class ClaimInMount: ServedClaim {
         }
     }
 
-    func end(publishes: Bool) { mount.store.release(ticket) }
+    func end(_ end: ClaimEnd) throws(ServiceFailure) {
+        do throws(WorkspaceFailure) {
+            switch end {
+            case .published: try mount.store.release(ticket, .published)
+            case .discarded: try mount.store.release(ticket, .discarded)
+            case .lost: try mount.store.release(ticket, .lost)
+            }
+        } catch {
+            throw .notPublished(
+                "\(mount.place(error.path)): what was saved within the claim cannot be published (\(error.errno)); none of it was, "
+                    + "and it is kept: see 'quire recover list'")
+        }
+    }
+
+    var endsAtOnce: Bool { !mount.store.hasSaves(ticket) }
 
     private func failure(_ refusal: ClaimRefusal) -> ServiceFailure {
         switch refusal {

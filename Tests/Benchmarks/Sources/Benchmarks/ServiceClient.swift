@@ -59,8 +59,9 @@ extension [UInt8] {
         return Int(String(decoding: self[(place + key.count)...].prefix { $0 >= 48 && $0 <= 57 }, as: UTF8.self))
     }
 
-    func contains(_ text: String) -> Bool {
+    func count(of text: String) -> Int {
         let text = Array(text.utf8)
-        return count >= text.count && (0...(count - text.count)).contains { self[$0..<($0 + text.count)].elementsEqual(text) }
+        guard count >= text.count else { return 0 }
+        return (0...(count - text.count)).count { self[$0..<($0 + text.count)].elementsEqual(text) }
     }
 }

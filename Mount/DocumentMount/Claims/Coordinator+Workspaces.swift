@@ -1,0 +1,32 @@
+import Coordination
+import FuseKernel
+import StorePrimitives
+
+/// Who works for which claim.
+extension Coordinator {
+    /// The claim in whose name the caller writes an item, and whether that is for its content only, so that the item itself stays
+    /// where it is until the claim ends. One lock if nobody claims the item.
+    func workspace(of caller: Caller, writing path: StorePath) -> (id: ClaimID, isContentOnly: Bool)? {
+        guard isClaimed(path) else { return nil }
+        let writer = writers.claimant(of: caller)
+        return state.withLock { state in
+            state.claims.workspace(of: writer, writing: path).map { ($0, !state.claims.moves(path, for: $0)) }
+        }
+    }
+
+    func isClaimed(_ path: StorePath) -> Bool { state.withLock { $0.claims.isClaimed(path) } }
+
+    /// Whether the caller works for a claim.
+    func serves(_ id: ClaimID, _ caller: Caller) -> Bool {
+        let asker = writers.claimant(of: caller)
+        return state.withLock { $0.claims.serves(asker, id) }
+    }
+
+    /// The claim that what was saved within an ending one goes on to: it was asked for while that was held.
+    func outerWorkspace(of id: ClaimID, writing path: StorePath) -> ClaimID? {
+        state.withLock { state in
+            guard let claimant = state.claims[id]?.claimant else { return nil }
+            return state.claims.workspace(of: claimant, writing: path, besides: id)
+        }
+    }
+}

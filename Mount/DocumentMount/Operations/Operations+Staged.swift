@@ -1,0 +1,131 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Names that stand for other files within claims (`Workspaces`).
+extension MountedFileSystem {
+    /// LOOKUP in a folder with staged names.
+    func lookUpStaged(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller) throws(Errno) -> Entry {
+        let shown = EntryName(copying: name)
+        guard parent.staged.load()?[shown] != nil else { return try lookUp(name, in: parent, folder, caller) }
+        return try workspaces.visibility.shared { () throws(Errno) in
+            var entry: Entry
+            if let staged = workspaces.staged(shown, in: parent, for: caller) {
+                guard let hidden = staged.hidden else { return .absent(validity: .none) }
+                entry = try hidden.withCString { (name) throws(Errno) in try lookUp(name, in: parent, folder, caller) }
+            } else {
+                do throws(Errno) {
+                    entry = try lookUp(name, in: parent, folder, caller)
+                } catch .noSuchFileOrDirectory {
+                    return .absent(validity: .none)
+                }
+            }
+            entry.validity = .none
+            return entry
+        }
+    }
+
+    /// What who lists a folder is to see of its staged names.
+    struct StagedView {
+        let names: StagedNames
+        let workspaces: Workspaces
+        let folder: Node
+        let caller: Caller
+
+        /// Nil: a hidden version that is not to be listed, since its document is, or that is nobody else's.
+        func shownName(of hidden: BorrowedName) -> EntryName? {
+            guard let shown = names.shownName(of: EntryName(copying: hidden)),
+                let staged = workspaces.staged(shown, in: folder, for: caller), staged.base == nil
+            else { return nil }
+            return shown
+        }
+
+        func isRemoved(_ name: BorrowedName) -> Bool {
+            let name = EntryName(copying: name)
+            guard names[name] != nil, let staged = workspaces.staged(name, in: folder, for: caller) else { return false }
+            return staged.hidden == nil
+        }
+    }
+
+    /// Nil if no name in the folder is staged.
+    func stagedView(of folder: Node, _ caller: Caller) -> StagedView? {
+        guard let names = folder.staged.load(), names.isUsed else { return nil }
+        return StagedView(names: names, workspaces: workspaces, folder: folder, caller: caller)
+    }
+
+    // MARK: - rename(2)
+
+    /// A rename of or to a name that a claim has for itself. False if it is none.
+    func renameStaged(
+        _ caller: Caller, from old: (parent: Node, name: BorrowedName), to new: (parent: Node, name: BorrowedName), flags: UInt32
+    ) throws(Errno) -> Bool {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return false }
+        let (folder, newFolder) = (try locator.folder(old.parent), try locator.folder(new.parent))
+        var isFolder = false
+        let found = try workspaces.renaming(from: old, to: new, flags: flags, caller) { (place) throws(Errno) in
+            try place.withCString { (place) throws(Errno) in
+                try linkAside(old.name, in: old.parent, folder, to: place, in: new.parent, newFolder)
+            }
+        } rename: { (source, target) throws(Errno) in
+            try source.withCString { (source) throws(Errno) in
+                try target.withCString { (target) throws(Errno) in
+                    try publishSaves(of: source, in: folder, before: caller)
+                    isFolder = try renamed(caller, (old.parent, source), folder, (new.parent, target), newFolder)
+                }
+            }
+        }
+        guard let found else { return false }
+        // The kernel has given the old entry the new name.
+        _ = session.current?.notifier.everyNameChangedNow()
+        if let hidden = found.target?.hidden {
+            if found.target?.base != nil { takeOver(from: new.name, in: newFolder, by: hidden) }
+            // As who has it open is shown it in /proc.
+            node(hidden, in: newFolder)?.versions.load()?.note(EntryName(copying: new.name))
+        }
+        if found.target == nil { journal.made(in: new.parent, name: new.name, by: caller, isIndexed: !isFolder) }
+        if found.source == nil { journal.removed(in: old.parent, name: old.name, by: caller) }
+        return true
+    }
+
+    private func node(_ name: EntryName, in folder: Descriptor) -> Node? {
+        var status = cl_status()
+        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        return result == 0 ? table.known(FileIdentity(status)) : nil
+    }
+
+    /// A document that its claim moves aside stays under its name for all others: it gets another name.
+    private func linkAside(
+        _ name: BorrowedName, in parent: Node, _ folder: Descriptor, to newName: BorrowedName, in newParent: Node,
+        _ newFolder: Descriptor
+    ) throws(Errno) {
+        try locator.names.changing { () throws(Errno) in
+            var status = cl_status()
+            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
+            let replaced = doomed(newName, in: newFolder)
+            let aside = saves.store.stagedName()
+            try aside.withCString { (aside) throws(Errno) in
+                _ = try check(cl_linkat(folder.number, name, newFolder.number, aside, 0))
+                let result = cl_renameat2(newFolder.number, aside, newFolder.number, newName, 0)
+                if result < 0 { _ = cl_unlinkat(newFolder.number, aside, 0) }
+                _ = try check(result)
+            }
+            if let replaced, replaced.node.identity != FileIdentity(status) {
+                replaced.wentAway(in: newParent, name: newName, table)
+            }
+            guard let node = table.known(FileIdentity(status)) else { return }
+            node.seen(in: newParent, name: newName, hasOtherNames: true)
+            node.wasNamed()
+            table.noteLinks(of: node)
+        }
+    }
+
+    /// What hangs on the document, its tags and comments, goes on to the file that takes its place.
+    func takeOver(from name: BorrowedName, in folder: Descriptor, by hidden: EntryName) {
+        guard let old = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW),
+            let new = hidden.withCString({ name in try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) })
+        else { return }
+        Tunnel.copyAttributes(from: old, to: new)
+    }
+}

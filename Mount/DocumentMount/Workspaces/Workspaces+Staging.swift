@@ -1,0 +1,199 @@
+import CLinux
+import Coordination
+import DocumentStore
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// What a claim's holder and its descendants do to names and documents.
+extension Workspaces {
+    /// An open for writing, or truncate(2), of a document of the store. Copies it for the claim that the caller works for, and
+    /// throws ESTALE, upon which the kernel walks the path again and finds the copy; `flags` are those of the open. Returns if
+    /// there is no such claim, or nothing to copy.
+    func openForWriting(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.isRegular, let link = node.currentLink, !link.isStaged,
+            !saves.sentOn.isKnown(caller.thread), node.versions.load()?.working(node) == nil
+        else { return }
+        _ = try staging(link.name, in: link.parent) { () throws(Errno) -> Void? in
+            var hidden = staged(link.name, in: link.parent, for: caller)?.hidden
+            if hidden == nil {
+                guard let claim = claim(for: link.name, in: link.parent, caller) else { return nil }
+                hidden = try copy(node, link, for: claim.id, caller)
+            }
+            guard let hidden else { return nil }
+            beginSave(of: hidden, in: link.parent, flags: flags, caller)
+            saves.sentOn.note(caller.thread)
+            throw .staleNFSFileHandle
+        }
+    }
+
+    /// The hidden name of the copy; nil if there can be none, and the document is written in place.
+    private func copy(_ node: Node, _ link: Node.Link, for claim: ClaimID, _ caller: Caller) throws(Errno) -> EntryName? {
+        let folder = try locator.folder(link.parent)
+        let document: Descriptor
+        do throws(Errno) { document = try locator.opened(node, flags: O_RDONLY) } catch .permissionDenied { return nil }
+        var status = cl_status()
+        _ = try check(cl_statx_fd(document.number, &status))
+        guard status.st.st_nlink == 1 else { return nil }
+        let working: WorkingCopy
+        do throws(WorkingCopyRefusal) {
+            working = try saves.store.workingCopy(of: document, status: status, in: folder)
+        } catch {
+            log.notice("\(node.path ?? .root): written in place, since it cannot be copied for its claim: \(error)")
+            return nil
+        }
+        let hidden = try working.stage(in: folder)
+        stage(
+            link.name, in: link.parent,
+            StagedNames.Staged(claim: claim, hidden: hidden, base: node.identity, caller: caller))
+        return hidden
+    }
+
+    /// An open(2) is repeated once. So if it begins a save of the version under the hidden name, it does so here.
+    func beginSave(of hidden: EntryName, in parent: Node, flags: Int32, _ caller: Caller) {
+        guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, let folder = try? locator.folder(parent) else { return }
+        var status = cl_status()
+        guard hidden.withCString({ cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }) == 0 else { return }
+        let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
+        defer { table.forget(node, count: 1) }
+        hidden.withCString { _ = node.seen(in: parent, name: $0, hasOtherNames: false) }
+        guard let opening = try? saves.open(node, flags: flags, caller, creates: true) else { return }
+        // Live: nothing is opened yet.
+        saves.abandoned(opening)
+    }
+
+    // MARK: - Names
+
+    /// Where something is to be made under a name; nil: under the name itself. Throws .fileExists if the claim has something there.
+    func making<Result>(
+        _ name: BorrowedName, in parent: Node, _ caller: Caller, asUsual: () throws(Errno) -> Result,
+        _ body: (EntryName, StagedNames.Staged?) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return try asUsual() }
+        let shown = EntryName(copying: name)
+        let result = try staging(shown, in: parent) { () throws(Errno) -> Result? in
+            let staged = staged(shown, in: parent, for: caller)
+            if staged?.hidden != nil { throw .fileExists }
+            guard let claim = staged?.claim ?? claim(for: shown, in: parent, caller)?.id else { return nil }
+            if staged == nil, try identity(of: shown, in: parent) != nil { throw .fileExists }
+            let hidden = saves.store.stagedName()
+            let made = try body(hidden, staged)
+            stage(shown, in: parent, StagedNames.Staged(claim: claim, hidden: hidden, base: staged?.base, caller: caller))
+            return made
+        }
+        if let result { return result }
+        return try asUsual()
+    }
+
+    /// unlink(2). False if it is nothing of a claim's.
+    func removing(
+        _ name: BorrowedName, in parent: Node, _ caller: Caller, _ remove: (EntryName) throws(Errno) -> Void
+    ) throws(Errno) -> Bool {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return false }
+        let shown = EntryName(copying: name)
+        return try staging(shown, in: parent) { () throws(Errno) -> Bool? in
+            if let staged = staged(shown, in: parent, for: caller) {
+                guard let hidden = staged.hidden else { throw .noSuchFileOrDirectory }
+                try remove(hidden)
+                gone(shown, in: parent, staged)
+                return true
+            }
+            guard let claim = claim(for: shown, in: parent, caller), claim.isContentOnly,
+                let base = try identity(of: shown, in: parent, isRegular: true)
+            else { return false }
+            stage(shown, in: parent, StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller))
+            return true
+        } ?? false
+    }
+
+    /// The claim's version is not under its hidden name any more.
+    private func gone(_ name: EntryName, in parent: Node, _ staged: StagedNames.Staged) {
+        if staged.base == nil { return unstage(Place(folder: parent, name: name)) }
+        stage(name, in: parent, StagedNames.Staged(claim: staged.claim, hidden: nil, base: staged.base, caller: staged.caller))
+    }
+
+    /// rename(2) of a file. Nil if neither name is a claim's. `rename` is given the names as they are in the store, and `link`, in
+    /// place of a rename, if the document is to stay where it is for all others.
+    func renaming(
+        from old: (parent: Node, name: BorrowedName), to new: (parent: Node, name: BorrowedName), flags: UInt32, _ caller: Caller,
+        link: (EntryName) throws(Errno) -> Void, rename: (EntryName, EntryName) throws(Errno) -> Void
+    ) throws(Errno) -> (source: StagedNames.Staged?, target: StagedNames.Staged?)? {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return nil }
+        let (oldName, newName) = (EntryName(copying: old.name), EntryName(copying: new.name))
+        return try staging(oldName, in: old.parent, (newName, new.parent)) {
+            () throws(Errno) -> (source: StagedNames.Staged?, target: StagedNames.Staged?)? in
+            if isMovedAtOnce(oldName, in: old.parent, to: newName, in: new.parent, caller) { return nil }
+            let source = try renamed(oldName, in: old.parent, caller)
+            let target = try renamedOver(newName, in: new.parent, source, caller)
+            guard source != nil || target != nil else { return nil }
+            // Programs that exchange names know what to do without.
+            if flags & ~CL_RENAME_NOREPLACE != 0 { throw .invalidArgument }
+            if let source, source.hidden == nil, !source.isNew { throw .noSuchFileOrDirectory }
+            if flags & CL_RENAME_NOREPLACE != 0, let target, target.isThere { throw .fileExists }
+            let place = target?.staged.hidden ?? newName
+            if let source, source.isNew {
+                try link(place)
+            } else {
+                try rename(source?.hidden ?? oldName, place)
+            }
+            if let source { gone(oldName, in: old.parent, source.staged) }
+            if let target { stage(newName, in: new.parent, target.staged) }
+            return (source?.staged, target?.staged)
+        }
+    }
+
+    /// Whether a document is renamed that its claim is there to move, and nothing was saved of it yet, nor where it goes.
+    private func isMovedAtOnce(
+        _ name: EntryName, in parent: Node, to newName: EntryName, in newParent: Node, _ caller: Caller
+    ) -> Bool {
+        guard staged(name, in: parent, for: caller) == nil, staged(newName, in: newParent, for: caller) == nil,
+            let claim = claim(for: name, in: parent, caller)
+        else { return false }
+        return !claim.isContentOnly
+    }
+
+    private struct Source {
+        let staged: StagedNames.Staged
+        /// The document itself: it is not staged yet.
+        let isNew: Bool
+        var hidden: EntryName? { staged.hidden }
+    }
+
+    private func renamed(_ name: EntryName, in parent: Node, _ caller: Caller) throws(Errno) -> Source? {
+        if let staged = staged(name, in: parent, for: caller) { return Source(staged: staged, isNew: false) }
+        guard let claim = claim(for: name, in: parent, caller), claim.isContentOnly,
+            let base = try identity(of: name, in: parent, isRegular: true)
+        else { return nil }
+        return Source(staged: StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller), isNew: true)
+    }
+
+    private struct Target {
+        let staged: StagedNames.Staged
+        /// Something stands there for the claim.
+        let isThere: Bool
+    }
+
+    private func renamedOver(_ name: EntryName, in parent: Node, _ source: Source?, _ caller: Caller) throws(Errno) -> Target? {
+        if let staged = staged(name, in: parent, for: caller) {
+            let hidden = staged.hidden ?? saves.store.stagedName()
+            return Target(
+                staged: StagedNames.Staged(claim: staged.claim, hidden: hidden, base: staged.base, caller: caller),
+                isThere: staged.hidden != nil)
+        }
+        guard let claim = claim(for: name, in: parent, caller) else { return nil }
+        let base = try identity(of: name, in: parent)
+        return Target(
+            staged: StagedNames.Staged(claim: claim.id, hidden: saves.store.stagedName(), base: base, caller: caller),
+            isThere: base != nil)
+    }
+
+    private func identity(of name: EntryName, in parent: Node, isRegular: Bool = false) throws(Errno) -> FileIdentity? {
+        let folder = try locator.folder(parent)
+        var status = cl_status()
+        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        if result == -ENOENT { return nil }
+        _ = try check(result)
+        return isRegular && status.st.st_mode & S_IFMT != S_IFREG ? nil : FileIdentity(status)
+    }
+}

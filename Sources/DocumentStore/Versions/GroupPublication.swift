@@ -1,0 +1,154 @@
+import CLinux
+import Glibc
+public import StorePrimitives
+public import SystemPackage
+
+/// A name that is to change together with others.
+public struct GroupChange: Sendable {
+    /// O_PATH will do.
+    public let folder: Descriptor
+    public let folderPath: StorePath
+    public let name: EntryName
+    /// The new version's hidden name in that folder; nil: the name goes.
+    public let staged: EntryName?
+
+    public init(_ name: EntryName, in folder: Descriptor, at folderPath: StorePath, staged: EntryName?) {
+        (self.name, self.folder, self.folderPath, self.staged) = (name, folder, folderPath, staged)
+    }
+}
+
+/// Names that change together: all or none, also across a crash from `prepare` on.
+///
+/// Versions change places with those they replace (RENAME_EXCHANGE), so that what was done can be undone until the last is in
+/// place. The caller keeps who looks names up waiting meanwhile, if they are to see all changes or none.
+public struct GroupPublication: Sendable {
+    private struct Step: Sendable {
+        let change: GroupChange
+        let item: GroupItem
+        /// The old version is under the hidden name, and can be put back.
+        var isReversible = true
+    }
+
+    private let versions: VersionStore
+    private var steps: [Step] = []
+    /// In the log; nil for a single version, whose rename is whole by itself.
+    private let id: UInt64?
+
+    /// Has the staged versions and what is to be done durable. Waits for the disk: nothing that others wait for should be held.
+    fileprivate init(_ changes: [GroupChange], _ versions: VersionStore) throws(Errno) {
+        self.versions = versions
+        for change in changes {
+            steps.append(Step(change: change, item: try Self.item(change, versions)))
+        }
+        let isSingle = changes.count == 1 && changes[0].staged != nil
+        for change in changes {
+            guard let staged = change.staged else { continue }
+            let file = try VersionStore.opened(staged, in: change.folder)
+            _ = try check(isSingle ? cl_write_out(file.number) : cl_fsync(file.number, 0))
+        }
+        if isSingle {
+            id = nil
+        } else {
+            for folder in Self.folders(of: changes) { try Self.sync(folder) }
+            id = try versions.intents.begin(steps.map(\.item))
+        }
+    }
+
+    private static func item(_ change: GroupChange, _ versions: VersionStore) throws(Errno) -> GroupItem {
+        let new = try change.staged.map { (name) throws(Errno) in try status(name, in: change.folder) } ?? nil
+        if change.staged != nil, new == nil { throw .noSuchFileOrDirectory }
+        let old = try status(change.name, in: change.folder)
+        return GroupItem(
+            folder: change.folderPath, name: change.name, hidden: change.staged ?? versions.names.next(for: old?.inode ?? 0, .staged),
+            new: new, old: old)
+    }
+
+    /// Changes the names. Throws .staleNFSFileHandle if one stands for another file than at `prepare`, or what a rename said;
+    /// then all are as they were, and `abandon` is to be called.
+    public mutating func commit() throws(Errno) {
+        for index in steps.indices {
+            do throws(Errno) {
+                try place(&steps[index])
+            } catch {
+                for step in steps[..<index].reversed() where step.isReversible { Self.undo(step) }
+                throw error
+            }
+        }
+    }
+
+    private func place(_ step: inout Step) throws(Errno) {
+        let (change, item) = (step.change, step.item)
+        let found = try Self.status(change.name, in: change.folder)
+        guard found?.inode == item.old?.inode, found?.birth == item.old?.birth else { throw .staleNFSFileHandle }
+        switch (item.new, item.old) {
+        case (.some, .some):
+            do throws(Errno) {
+                try Self.rename(item.hidden, to: item.name, in: change.folder, CL_RENAME_EXCHANGE)
+            } catch .invalidArgument {
+                // A file system that cannot: the old version is gone with it.
+                try Self.rename(item.hidden, to: item.name, in: change.folder, 0)
+                step.isReversible = false
+            }
+        case (.some, nil): try Self.rename(item.hidden, to: item.name, in: change.folder, 0)
+        case (nil, .some): try Self.rename(item.name, to: item.hidden, in: change.folder, 0)
+        case (nil, nil): break
+        }
+    }
+
+    private static func undo(_ step: Step) {
+        let item = step.item
+        switch (item.new, item.old) {
+        case (.some, .some): try? rename(item.hidden, to: item.name, in: step.change.folder, CL_RENAME_EXCHANGE)
+        case (.some, nil): try? rename(item.name, to: item.hidden, in: step.change.folder, 0)
+        case (nil, .some): try? rename(item.hidden, to: item.name, in: step.change.folder, 0)
+        case (nil, nil): break
+        }
+    }
+
+    /// After `commit`: the old versions go. Waits for the disk.
+    public func finish() {
+        for step in steps where step.item.old != nil { WorkingCopy.unlink((step.change.folder, step.item.hidden)) }
+        guard let id else { return }
+        for folder in Self.folders(of: steps.map(\.change)) { try? Self.sync(folder) }
+        try? versions.intents.finish(id)
+    }
+
+    /// It is not to be. The staged versions stay where they are.
+    public func abandon() {
+        if let id { try? versions.intents.finish(id) }
+    }
+
+    // MARK: - System calls
+
+    private static func status(_ name: EntryName, in folder: Descriptor) throws(Errno) -> GroupItem.Version? {
+        var status = cl_status()
+        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        if result == -ENOENT { return nil }
+        _ = try check(result)
+        return GroupItem.Version(status)
+    }
+
+    static func rename(_ old: EntryName, to new: EntryName, in folder: Descriptor, _ flags: UInt32) throws(Errno) {
+        _ = try check(
+            old.withCString { old in new.withCString { cl_renameat2(folder.number, old, folder.number, $0, flags) } })
+    }
+
+    private static func folders(of changes: [GroupChange]) -> [Descriptor] {
+        var paths: Set<StorePath> = []
+        return changes.filter { paths.insert($0.folderPath).inserted }.map(\.folder)
+    }
+
+    /// A folder that may not be read cannot be synced: its file system's own order has to do.
+    static func sync(_ folder: Descriptor) throws(Errno) {
+        guard let readable = try? Descriptor(opening: ".", in: folder, flags: O_RDONLY | O_DIRECTORY) else { return }
+        _ = try check(cl_fsync(readable.number, 0))
+    }
+}
+
+extension VersionStore {
+    /// Readies names to be changed together; to be followed by `commit` and `finish`, or by `abandon`.
+    public func prepare(_ changes: [GroupChange]) throws(Errno) -> GroupPublication { try GroupPublication(changes, self) }
+
+    /// A hidden name for a version that is made by others, and that a claim publishes.
+    public func stagedName(for document: UInt64 = 0) -> EntryName { names.next(for: document, .staged) }
+}

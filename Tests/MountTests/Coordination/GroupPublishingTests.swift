@@ -1,0 +1,183 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// What the holder of a claim saves, and what it starts, appears together when the claim ends, or not at all.
+    @Suite(.sharedMounts)
+    struct GroupPublishingTests {
+        /// `inside` runs the script in its input within a claim of `one`, `two` and `new`; `outside` runs one, while that waits, as
+        /// somebody who has no part in the claim, in a shell from before it.
+        private static let functions = """
+            rm -f "$T"/asked "$T"/answered "$T"/saved; mkfifo "$T/asked" "$T/answered"
+            (while read -r _ <"$T/asked"; do bash -euo pipefail "$T/outside" && echo 0 >"$T/answered" || echo 1 >"$T/answered"; done) &
+            keeper=$!
+            outside() { cat >"$T/outside"; echo go >"$T/asked"; read -r status <"$T/answered"; return $status; }
+            export -f outside; export T
+            inside() {
+                cat >"$T/inside"; quire coordinate --write one --write two --write new -- bash -euo pipefail "$T/inside"
+            }
+            trap 'kill $keeper $(jobs -p) 2>/dev/null || true' EXIT
+
+            """
+
+        private static let prepare = """
+            echo old one >one; echo old two >two; setfattr -n user.xdg.tags -v tag one; setfattr -n user.xdg.tags -v tag two
+            """
+
+        private func run(_ kind: SaveMount, _ script: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            try withSharedMount(kind, prepare: Self.prepare) { (mount: Mount) throws in
+                try mount.shell(Self.functions + script, sourceLocation: sourceLocation)
+                try expectNothingHidden(mount)
+            }
+        }
+
+        /// How programs save a document.
+        static let savers = [
+            "echo new $name >$name", "printf 'new ' >$name; echo $name >>$name", "echo new $name >.$name.tmp; mv .$name.tmp $name",
+            "mv $name $name~; echo new $name >$name; rm $name~", "rm $name; echo new $name >$name",
+            "sed -i s/old/new/ $name", "echo new $name >tmp; cp tmp $name; rm tmp", "truncate -s 0 $name; echo new $name >>$name",
+            "ln $name $name~; echo new $name >tmp; mv tmp $name; rm $name~",
+            "python3 -c 'import os; f = open(\"'$name'\", \"r+\"); f.write(\"new\"); f.flush(); os.fsync(f.fileno())'",
+        ]
+
+        @Test(arguments: SaveMount.accounts, savers)
+        func savesAppearTogether(kind: SaveMount, saver: String) throws {
+            try run(kind, """
+                inside <<'END'
+                for name in one two; do \(saver); done; echo new >new
+                [ "$(cat one two new)" = "$(printf 'new one\nnew two\nnew')" ]; [ "$(ls | tr '\n' ' ')" = 'new one two ' ]
+                outside <<'OUT'
+                [ "$(cat one two)" = "$(printf 'old one\nold two')" ]; [ "$(ls | tr '\n' ' ')" = 'one two ' ]
+                OUT
+                END
+                [ "$(cat one two new)" = "$(printf 'new one\nnew two\nnew')" ]
+                [ "$(ls | tr '\n' ' ')" = 'new one two ' ]; [ "$(stat -c %h one two new | tr '\n' ' ')" = '1 1 1 ' ]
+                [ "$(getfattr --only-values -n user.xdg.tags one)" = tag ]
+                echo newer >one; [ "$(cat one)" = newer ]; rm one two new
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts, savers)
+        func whatIsDiscardedIsAsBefore(kind: SaveMount, saver: String) throws {
+            try run(kind, """
+                status=0; inside <<'END' || status=$?
+                for name in one two; do \(saver); done; echo new >new; exit 3
+                END
+                [ $status = 3 ]
+                [ "$(cat one two)" = "$(printf 'old one\nold two')" ]; [ "$(ls | tr '\n' ' ')" = 'one two ' ]
+                [ "$(getfattr --only-values -n user.xdg.tags one)" = tag ]; [ "$(stat -c %h one two | tr '\n' ' ')" = '1 1 ' ]
+                echo newer >one; [ "$(cat one)" = newer ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aHolderThatIsKilledPublishesNothing(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END' &
+                echo new one >one; echo new two >two; echo new >new; echo $PPID $$ >"$T/saved.new"; mv "$T/saved.new" "$T/saved"
+                exec sleep 60
+                END
+                while [ ! -e "$T/saved" ]; do sleep 0.02; done
+                kill -9 $(cat "$T/saved")
+                for try in $(seq 100); do quire coordinate --write one --timeout 0 -- true 2>/dev/null && break; sleep 0.05; done
+                [ "$(cat one two)" = "$(printf 'old one\nold two')" ]; [ "$(ls | tr '\n' ' ')" = 'one two ' ]
+                # It is not lost.
+                quire recover list . | grep -w two
+                """)
+        }
+
+        /// A reader opens one document after the other, again and again, while both are saved within claims.
+        @Test(arguments: SaveMount.accounts)
+        func nobodySeesAPart(kind: SaveMount) throws {
+            try run(kind, """
+                echo 0 >one; echo 0 >two; rm -f "$T/over"
+                python3 - <<'END' & reader=$!
+                import os, sys
+                seen = 0
+                while not os.path.exists(os.environ["T"] + "/over"):
+                    one, two = int(open("one").read()), int(open("two").read())
+                    # Two was opened later: it may be newer, and never older.
+                    if two < one: sys.exit(f"{one} {two}")
+                    seen += 1
+                sys.exit(0 if seen > 20 else "too few")
+                END
+                for n in $(seq 40); do inside <<<"echo $n >one; echo $n >two"; done
+                touch "$T/over"; wait $reader; rm "$T/over"
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func removalsWaitForTheEndToo(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END'
+                rm one; echo new >new; [ "$(ls | tr '\n' ' ')" = 'new two ' ]; ! cat one 2>/dev/null || exit 1
+                outside <<<'[ "$(ls | tr "\\n" " ")" = "one two " ]; cat one'
+                END
+                [ "$(ls | tr '\n' ' ')" = 'new two ' ]
+                # What is claimed for being moved or deleted goes at once.
+                quire coordinate --write two --option deleting -- bash -ec 'rm two; outside <<<"[ ! -e two ]"'; [ ! -e two ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aKilledSaverWithinAClaimLeavesTheSaveBefore(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END'
+                echo new one >one; (exec 3>one; echo half >&3; kill -9 $BASHPID) || true; [ "$(cat one)" = 'new one' ]
+                (exec 3>two; echo half >&3; kill -9 $BASHPID) || true; [ "$(cat two)" = 'old two' ]
+                END
+                [ "$(cat one two)" = "$(printf 'new one\nold two')" ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aClaimWithinAClaimIsPublishedWithIt(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END'
+                echo new one >one; quire coordinate --write two --timeout 1 -- bash -c 'echo new two >two'
+                [ "$(cat two)" = 'new two' ]; outside <<<'[ "$(cat two)" = "old two" ]'
+                [ "$(quire coordinate --read one -- sh -c 'cat "$QUIRE_SNAPSHOT"')" = 'new one' ]
+                END
+                [ "$(cat one two)" = "$(printf 'new one\nnew two')" ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func theyAreToldOfOnce(kind: SaveMount) throws {
+            try run(kind, """
+                quire watch . >"$T/events" & watcher=$!
+                while [ ! -s "$T/events" ]; do echo . >tick; sleep 0.05; done; sleep 0.2; : >"$T/events"
+                inside <<'END'
+                echo new >one; echo newer >one; echo new >new; sleep 0.5; ! grep -w 'one\\|new' "$T/events" || exit 1
+                END
+                sleep 0.5; kill $watcher
+                [ "$(grep -c 'changed.*one' "$T/events")" = 1 ] && [ "$(grep -c 'appeared.*new' "$T/events")" = 1 ]
+                ! grep quire-save "$T/events" || exit 1; rm tick
+                """)
+        }
+    }
+
+    /// The daemon is killed while a claim is published.
+    struct KilledGroupTests {
+        static let rounds = isLongRun ? 100 : 8
+
+        @Test(arguments: SaveMount.accounts)
+        func allOrNothingAfterTheDaemonWasKilled(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "for n in 1 2 3 4 5; do echo 0 >doc$n; done") { (mount: Mount) throws in
+                var random = SystemRandomNumberGenerator()
+                for round in 1...Self.rounds {
+                    let daemon = try #require(mount.daemon)
+                    try mount.shell("""
+                        (sleep 0.0\(Int.random(in: 10...99, using: &random)); kill -9 \(daemon)) &
+                        while quire coordinate --write doc1 --write doc2 --write doc3 --write doc4 --write doc5 -- sh -c '
+                            for n in 1 2 3 4 5; do echo \(round).$$ >doc$n; done' 2>/dev/null; do :; done; wait
+                        """, in: mount.path)
+                    eventually { Mount.hasEnded(daemon) }
+                    try mount.mount(kind.options)
+                    #expect(try mount.shell("cat doc1 doc2 doc3 doc4 doc5 | sort -u | wc -l; ls | wc -l") == "1\n5")
+                    try expectNothingHidden(mount)
+                }
+            }
+        }
+    }
+}
