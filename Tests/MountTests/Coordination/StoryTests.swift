@@ -1,0 +1,81 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// What people are promised, with the programs that they use.
+    @Suite(.sharedMounts)
+    struct StoryTests {
+        /// Programs that show a document and have never heard of Quire, each by what it watches with. They print the time of each
+        /// thing they are told, in nanoseconds.
+        static let watchers = [
+            "inotifywait": """
+                exec stdbuf -oL inotifywait -qme close_write,moved_to,delete_self --format x . doc |
+                    python3 -uc 'import sys, time
+                for line in sys.stdin: print(time.monotonic_ns())'
+                """,
+            "QFileSystemWatcher": """
+                exec python3 -uc 'import time
+                from PyQt5.QtCore import QCoreApplication, QFileSystemWatcher
+                app = QCoreApplication([]); watcher = QFileSystemWatcher(["doc"])
+                def changed(path):
+                    print(time.monotonic_ns())
+                    # As every viewer does: the file it watched was replaced.
+                    if path not in watcher.files(): watcher.addPath(path)
+                watcher.fileChanged.connect(changed); app.exec()'
+                """,
+            "GFileMonitor": """
+                exec python3 -uc 'import time
+                from gi.repository import Gio, GLib
+                monitor = Gio.File.new_for_path("doc").monitor_file(Gio.FileMonitorFlags.WATCH_MOVES, None)
+                monitor.connect("changed", lambda *_: print(time.monotonic_ns())); GLib.MainLoop().run()'
+                """,
+            "presenter": """
+                exec python3 - <<'END'
+                \(PresenterScript.text)
+                presenter = Presenter("doc")
+                class Times(list):
+                    def append(self, event):
+                        if event[0] == "changed": print(time.monotonic_ns(), flush=True)
+                presenter.events = Times(); time.sleep(600)
+                END
+                """,
+        ]
+
+        /// Who shows a document is told within 5 ms of the end of the close(2) that there is a new version, and finds it.
+        @Test(arguments: SaveMount.accounts, watchers.keys.sorted())
+        func whoShowsADocumentIsToldAtOnce(kind: SaveMount, watcher: String) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell("""
+                    cat >"$T/watcher" <<'SCRIPT'
+                    \(Self.watchers[watcher]!)
+                    SCRIPT
+                    bash "$T/watcher" >"$T/told" 2>"$T/errors" & watcher=$!
+                    trap '{ pkill -P $watcher; kill $watcher; } 2>/dev/null || true' EXIT
+                    python3 - <<'END'
+                    import os, statistics, time
+                    T = os.environ["T"]
+                    def told(): return [int(line) for line in open(T + "/told")]
+                    def save(n):
+                        file = os.open("doc", os.O_WRONLY | os.O_TRUNC)
+                        os.write(file, b"%d" % n); os.close(file)
+                        return time.monotonic_ns()
+                    # It is there when it tells of something.
+                    end = time.monotonic() + 20
+                    while not told():
+                        assert time.monotonic() < end, open(T + "/errors").read()
+                        save(0); time.sleep(0.1)
+                    time.sleep(0.3); late = []
+                    for n in range(1, 31):
+                        before = len(told()); closed = save(n); time.sleep(0.05)
+                        while len(told()) == before:
+                            assert time.monotonic_ns() - closed < 5e9, f"save {n} was not told"
+                            time.sleep(0.02)
+                        late.append(max(0, told()[before] - closed) / 1e6); time.sleep(0.05)
+                    print(sorted(late))
+                    assert statistics.median(late) < 5, late
+                    END
+                    """)
+            }
+        }
+    }
+}
