@@ -29,7 +29,7 @@ extension Coordinator {
             let ticket = ClaimTicket(id: id, holder: holder, since: now, onAnswer: onAnswer)
             state.tickets[id] = ticket
             if case .begun = decision { begin(id, &state, &actions) }
-            actions.wakesThread = true
+            if case .queued = decision { actions.wakesThread = true }
             return ticket
         }
     }

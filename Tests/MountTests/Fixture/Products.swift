@@ -14,6 +14,9 @@ enum Products {
             let copied = try? runProgram("cp", ["-p", builtProduct(name), place.path(name)])
             precondition(copied?.status == 0, "\(builtProduct(name)) is missing: build first")
         }
+        // The modules that Tests/run has installed.
+        let copied = try? runProgram("cp", ["-r", builtProduct("../../python"), place.path("python")])
+        precondition(copied?.status == 0, "\(builtProduct("../../python")) is missing: run Tests/run first")
         atexit { removeTree(Products.folder) }
         return place
     }()
