@@ -87,6 +87,9 @@ final class MountedFileSystem: FileSystemOperations {
     /// counts its links itself when a name goes, after the answer, whatever it was told meanwhile.
     func attributes(of node: Node, _ status: cl_status) -> Attributes {
         var status = status
+        if coordinator.gate.isGuarded.load(ordering: .relaxed), let inode = node.currentLink?.copiedInode {
+            status.st.st_ino = ino_t(inode)
+        }
         if let versions = node.versions.load() { status.st.st_nlink = links(of: node, versions, counted: status.st.st_nlink) }
         let hasLinks = status.st.st_nlink > 1 && !node.isFolder
         let isShortlived = node.state.withLock { state in

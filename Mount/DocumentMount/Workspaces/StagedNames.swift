@@ -15,6 +15,8 @@ final class StagedNames: Sendable {
         let base: FileIdentity?
         /// Who saved it last.
         let caller: Caller
+        /// The hidden version is a copy of what stood there: to programs it is the same file.
+        var isCopy = false
     }
 
     private struct State {
@@ -68,6 +70,12 @@ extension Node {
 }
 
 extension Node.Link {
+    /// The inode number that a claim's copy of a document is shown with: the document's. Editors take another one for another file.
+    var copiedInode: UInt64? {
+        guard let staged = shownName.flatMap({ parent.staged.load()?[$0] }), staged.isCopy else { return nil }
+        return staged.base?.inode
+    }
+
     var isStaged: Bool { shownName != nil }
 
     /// By which name the file is shown, if it is a claim's version of a document.

@@ -46,7 +46,7 @@ extension Workspaces {
         let hidden = try working.stage(in: folder)
         stage(
             link.name, in: link.parent,
-            StagedNames.Staged(claim: claim, hidden: hidden, base: node.identity, caller: caller))
+            StagedNames.Staged(claim: claim, hidden: hidden, base: node.identity, caller: caller, isCopy: true))
         return hidden
     }
 

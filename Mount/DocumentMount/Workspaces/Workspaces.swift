@@ -151,7 +151,8 @@ final class Workspaces: Sendable {
     func handOver(_ places: [Place], to outer: ClaimID) {
         for place in places {
             guard let names = place.folder.staged.load(), let staged = names[place.name] else { continue }
-            let handed = StagedNames.Staged(claim: outer, hidden: staged.hidden, base: staged.base, caller: staged.caller)
+            let handed = StagedNames.Staged(
+                claim: outer, hidden: staged.hidden, base: staged.base, caller: staged.caller, isCopy: staged.isCopy)
             _ = names.set(place.name, handed)
         }
         state.withLock { $0.places[outer, default: []] += places }

@@ -37,6 +37,7 @@ extension MountTests {
             "mv $name $name~; echo new $name >$name; rm $name~", "rm $name; echo new $name >$name",
             "sed -i s/old/new/ $name", "echo new $name >tmp; cp tmp $name; rm tmp", "truncate -s 0 $name; echo new $name >>$name",
             "ln $name $name~; echo new $name >tmp; mv tmp $name; rm $name~",
+            "vim -es -c 's/old/new/' -c wq $name", "vim -es -c 'set nobackup nowritebackup' -c 's/old/new/' -c wq $name",
             "python3 -c 'import os; f = open(\"'$name'\", \"r+\"); f.write(\"new\"); f.flush(); os.fsync(f.fileno())'",
         ]
 
