@@ -27,7 +27,10 @@ extension MountTests {
         /// `run` starts a program on a screen of its own, which is a file (Xvfb's -fbdir); `end` ends both.
         private static func screen(for program: String) -> String {
             """
-            import os, signal, subprocess, time
+            import ctypes, os, signal, subprocess, time
+            # What a program started comes to this one when the program ends, to be waited for: it may write to its home still.
+            subreaper = 36  # PR_SET_CHILD_SUBREAPER, prctl(2)
+            ctypes.CDLL(None).prctl(subreaper, 1)
             name, mount = "\(program)", os.environ["M"]
             scratch = os.environ["T"] + "/" + name
             os.makedirs(scratch + "/screen"); os.chmod(scratch, 0o700)
@@ -43,7 +46,10 @@ extension MountTests {
             def end(program):
                 os.killpg(program.pid, signal.SIGTERM)
                 server.terminate()
-                for process in [program, server]: process.wait(10)
+                signal.alarm(10)
+                try:
+                    while True: os.waitpid(-1, 0)
+                except ChildProcessError: signal.alarm(0)
 
             """
         }
