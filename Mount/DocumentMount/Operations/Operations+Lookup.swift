@@ -20,9 +20,9 @@ extension MountedFileSystem {
         let isRepeated = repeats.isCaller(caller)
         if isRepeated, let entry = repeatedEntry(name, in: parent, folder) { return entry }
         do throws(Errno) {
-            if isRepeated { return try entryOnTheWay(name, in: parent, folder, caller) }
-            if let staged = parent.staged.load(), staged.isUsed { return try lookUpStaged(name, in: parent, folder, caller) }
-            return try lookUp(name, in: parent, folder, caller)
+            let isStaged = parent.staged.load()?.isUsed == true
+            let entry = try isStaged ? lookUpStaged(name, in: parent, folder, caller) : lookUp(name, in: parent, folder, caller)
+            return isRepeated ? onTheWay(entry) : entry
         } catch .noSuchFileOrDirectory {
             return .absent(validity: cacheTime)
         }

@@ -38,11 +38,11 @@ extension MountedFileSystem {
         }
     }
 
-    /// LOOKUP of a name on the way.
-    func entryOnTheWay(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller) throws(Errno) -> Entry {
-        var entry = try lookUp(name, in: parent, folder, caller)
+    /// The answer to a LOOKUP of a name on the way.
+    func onTheWay(_ entry: Entry) -> Entry {
+        var entry = entry
         // The kernel is to ask when anybody else uses the name: to watch it, say.
-        if table.node(entry.node).isOnlyRepeated.load(ordering: .relaxed) { entry.validity = .none }
+        if entry.node != .none, table.node(entry.node).isOnlyRepeated.load(ordering: .relaxed) { entry.validity = .none }
         return entry
     }
 

@@ -120,6 +120,22 @@ extension MountTests {
                 """)
         }
 
+        /// A change beneath the mount is repeated on it, by a process that has no part in the claim.
+        @Test(arguments: SaveMount.accounts)
+        func changesMadeOutsideDoNotShowOthersVersions(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END'
+                rm one; echo new two >two
+                for round in 1 2 3 4 5; do
+                    for name in one two; do echo old $name >"$S/$name"; done; sleep 0.1
+                    ! cat one 2>/dev/null || exit 1; [ "$(cat two)" = 'new two' ]
+                    outside <<<'[ "$(cat one two)" = "$(printf "old one\\nold two")" ]'
+                done
+                END
+                [ "$(cat two)" = 'new two' ]; [ ! -e one ]
+                """)
+        }
+
         @Test(arguments: SaveMount.accounts)
         func aKilledSaverWithinAClaimLeavesTheSaveBefore(kind: SaveMount) throws {
             try run(kind, """
