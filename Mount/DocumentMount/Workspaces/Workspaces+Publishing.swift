@@ -210,12 +210,14 @@ extension Workspaces {
         } else {
             name.withCString { journal.removed(in: folder, name: $0, by: caller) }
         }
+        let notifier = saves.session.current?.notifier
         if let old = change.old {
             table.hold(old)
             saves.watches.superseded(old)
-            saves.session.current?.notifier.attributesChangedNow(of: table.id(of: old))
+            notifier?.attributesChangedNow(of: table.id(of: old))
         }
-        saves.changedFolders.withLock { $0[ObjectIdentifier(folder)] = folder }
+        // The kernel did not do it: by the folder's times it knows that a listing it has is none any more.
+        notifier?.attributesChangedNow(of: table.id(of: folder))
     }
 
     // MARK: - Not at all
