@@ -31,8 +31,8 @@ extension MountedStore {
     ) throws(Errno) -> ClaimTicket {
         for intent in intents where !mayAccess(intent, client.credentials) { throw .permissionDenied }
         return coordinator.claim(
-            intents, by: claimant(client, purpose: purpose), named: ProcessFacts.name(of: client.process) ?? "",
-            at: fileSystem.saves.processes.moment(), within: outer, timeout: timeout, onAnswer: onAnswer)
+            intents, by: claimant(client, purpose: purpose), at: fileSystem.saves.processes.moment(), within: outer,
+            timeout: timeout, onAnswer: onAnswer)
     }
 
     /// What becomes of what was saved within a claim.
@@ -47,8 +47,10 @@ extension MountedStore {
     /// published and was not, none of it; the claim has ended all the same.
     public func release(_ ticket: ClaimTicket, _ end: ClaimEnd) throws(WorkspaceFailure) {
         let workspaces = fileSystem.workspaces
-        defer { coordinator.release(ticket.id) }
-        guard workspaces.isUsed(by: ticket.id) else { return }
+        defer {
+            coordinator.release(ticket.id)
+            workspaces.ended(ticket.id)
+        }
         switch end {
         case .published: try workspaces.publish(ticket.id)
         case .discarded: workspaces.drop(ticket.id, .discarded)

@@ -13,6 +13,8 @@ public protocol ServedPresenters: AnyObject, Sendable {
     func answer(_ question: UInt64, from presenter: UInt64, failure: String?) throws(ServiceFailure)
     /// The next messages, `limit` at most; none if there are none now. Not called by two threads at once.
     func next(limit: Int) -> PresenterMessages
+    /// Whether `next` waits for nothing, the disk included.
+    var isBrief: Bool { get }
     /// The client has gone.
     func end()
 }

@@ -207,6 +207,8 @@ final class StubPresenters: ServedPresenters {
     func answer(_ question: UInt64, from presenter: UInt64, failure: String?) throws(ServiceFailure) {
         note("answer \(question) \(presenter) \(failure ?? "-")")
     }
+    let isBrief = true
+
     func next(limit: Int) -> PresenterMessages {
         waiting.withLock { waiting in
             let taken = Array(waiting.prefix(limit))

@@ -57,9 +57,11 @@ public enum ClaimRefusal: Error, Hashable, Sendable {
 /// Who holds a claim, or writes what is claimed.
 public struct ClaimHolder: Hashable, Sendable {
     public let process: Int32
-    public let name: String
     public let user: UInt32
     public let purpose: String?
     /// The first of the items.
     public let path: StorePath
+
+    /// As ps shows it; empty if the process is gone. Looks in /proc: when it is to be shown, not for each claim.
+    public var name: String { ProcessFacts.name(of: process) ?? "" }
 }

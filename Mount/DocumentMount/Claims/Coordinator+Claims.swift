@@ -6,14 +6,13 @@ extension Coordinator {
     /// Asks for a claim. Its ticket is answered when it is granted, or not to be; then, or at any time before, whoever has it
     /// calls `release`.
     func claim(
-        _ intents: [ClaimIntent], by claimant: Claimant, named name: String, at moment: SaveMoment, within outer: ClaimID?,
+        _ intents: [ClaimIntent], by claimant: Claimant, at moment: SaveMoment, within outer: ClaimID?,
         timeout: Duration, onAnswer: @escaping @Sendable () -> Void
     ) -> ClaimTicket {
         let now = Self.now
         let request = ClaimRequest(intents, by: claimant, at: moment, within: outer)
         let holder = ClaimHolder(
-            process: claimant.process?.id ?? 0, name: name, user: claimant.user, purpose: claimant.purpose?.name,
-            path: intents.first?.path ?? .root)
+            process: claimant.process?.id ?? 0, user: claimant.user, purpose: claimant.purpose?.name, path: intents.first?.path ?? .root)
         return change { state, actions in
             let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now))
             let id: ClaimID
@@ -130,9 +129,6 @@ extension Coordinator {
 
 extension ClaimHolder {
     fileprivate init(_ writer: DocumentWriter) {
-        let process = writer.writer.process?.id ?? 0
-        self.init(
-            process: process, name: ProcessFacts.name(of: process) ?? "", user: writer.writer.user, purpose: nil,
-            path: writer.path)
+        self.init(process: writer.writer.process?.id ?? 0, user: writer.writer.user, purpose: nil, path: writer.path)
     }
 }

@@ -17,7 +17,7 @@ extension Coordinator {
             guard !session.isEnded, session.count < Self.mostPresented else { return nil }
             session.count += 1
             if state.listener == nil {
-                state.listener = events.listen { [unowned self] in signal() }
+                state.listener = events.listen { [unowned self] in tellPresenters() }
                 state.lastEvent = events.lastKnownSequence
             }
             let id = state.presenters.register(
@@ -92,7 +92,7 @@ extension Coordinator {
         if !actions.sessions.contains(where: { $0 === session }) { actions.sessions.append(session) }
     }
 
-    /// Tells presenters what has happened, and follows what was moved. On the coordinator's thread.
+    /// Tells presenters what has happened, and follows what was moved. On the hub's thread, and on the coordinator's.
     func tellPresenters() {
         while true {
             let last = state.withLock { $0.listener == nil ? nil : $0.lastEvent }
@@ -100,6 +100,8 @@ extension Coordinator {
             let page = events.events(after: last, limit: Self.mostEvents) { _ in true }
             guard page.next > last || page.hasOverflowed else { return }
             change { state, actions in
+                // Another thread was first.
+                guard state.lastEvent == last else { return }
                 state.lastEvent = page.next
                 if page.hasOverflowed {
                     for session in state.sessions.values { session.lose() }

@@ -63,8 +63,7 @@ extension Coordinator {
             case .success(let places): grant(id, snapshots: places, &state, &actions)
             case .failure(let refusal):
                 let writer = refusal.writer.map { writer in
-                    ClaimHolder(
-                        process: writer, name: ProcessFacts.name(of: writer) ?? "", user: 0, purpose: nil, path: refusal.path)
+                    ClaimHolder(process: writer, user: 0, purpose: nil, path: refusal.path)
                 }
                 actions.answers.append((ticket, .refused(.noSnapshot(of: refusal.path, reason: refusal.reason, writer: writer))))
                 end(id, &state, &actions)

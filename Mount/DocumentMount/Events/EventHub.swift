@@ -124,7 +124,8 @@ final class EventHub: Sendable {
 
     // MARK: - Listening
 
-    /// Has `body` called, on the hub's thread, when there are new events. It is to be short, and not to call the hub.
+    /// Has `body` called when there are new events, with no lock held, on the hub's thread or that of who asked for the last
+    /// event. It is to be short.
     func listen(_ body: @escaping @Sendable () -> Void) -> ListenerID {
         state.withLock { state in
             state.last += 1

@@ -271,9 +271,17 @@ final class OutsideRepeats: Sendable {
         if let path = self.path(of: source), let newPath = self.path(of: target), let status = status(at: target) {
             let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
             defer { table.forget(node, count: 1) }
-            if self.repeat(.move(path, to: newPath), .moved(from: source, to: target, node: node), &job) {
+            func isRepeated() -> Bool {
+                guard self.repeat(.move(path, to: newPath), .moved(from: source, to: target, node: node), &job) else { return false }
                 node.state.withLock { $0.repeated = cl_monotonic_ns() }
                 return true
+            }
+            if isRepeated() { return true }
+            // The kernel may have something else under one of the names: it looks anew.
+            if change.isFolder, self.status(at: target).map(FileIdentity.init) == node.identity {
+                forget(change, isAwaited: true)
+                job.isForgotten = true
+                if isRepeated() { return true }
             }
         }
         // It is somewhere else by now, or the kernel knows one of the two folders alone.

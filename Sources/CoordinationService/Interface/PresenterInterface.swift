@@ -69,6 +69,8 @@ enum PresenterInterface {
             (self.presenters, self.sessions, self.token) = (presenters, sessions, token)
         }
 
+        var isBrief: Bool { presenters.isBrief }
+
         func next() -> StreamedReply? {
             var found = presenters.next(limit: PresenterInterface.mostMessages)
             if isNew.withLock({ isNew in defer { isNew = false }; return isNew }) { found.session = token }

@@ -8,10 +8,16 @@ struct VarlinkInterface: Sendable {
 /// Replies that come when there is something to tell.
 protocol ReplyStream: Sendable {
     /// The next reply; nil if there is none now: the stream has its `wake` called when there is. An error is the last reply.
-    /// Off the event loop, but for the first reply of a brief call.
+    /// Off the event loop, but for the first reply of a brief call, and for streams whose replies are brief.
     func next() throws -> StreamedReply?
+    /// Whether making a reply waits for nothing, the disk included.
+    var isBrief: Bool { get }
     /// The peer has gone before the last reply.
     func end()
+}
+
+extension ReplyStream {
+    var isBrief: Bool { false }
 }
 
 struct StreamedReply: Sendable {

@@ -22,7 +22,10 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private var framer: MessageFramer
     private var context: ChannelHandlerContext?
-    private var timer: Scheduled<Void>?
+    /// When the peer is dropped; nil: never.
+    private var deadline: NIODeadline?
+    /// What looks at the deadline: left to run when that moves on, as it does with each call.
+    private var alarm: (time: NIODeadline, task: Scheduled<Void>)?
     /// A call runs, or its reply is on its way.
     private var isBusy = false
     private var closesAfterReply = false
@@ -51,7 +54,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        timer?.cancel()
+        alarm?.task.cancel()
         let (stream, connection) = (self.stream, connection)
         self.stream = nil
         self.context = nil
@@ -110,7 +113,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         if !framer.hasPartialMessage {
             awaitsRestOfMessage = false
             // Who holds a claim may work for hours.
-            if connection.keepsAnything { timer?.cancel() } else { close(after: limits.idleTimeout) }
+            if connection.keepsAnything { deadline = nil } else { close(after: limits.idleTimeout) }
         } else if !awaitsRestOfMessage {
             awaitsRestOfMessage = true
             close(after: limits.messageTimeout)
@@ -121,7 +124,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func start(_ message: ByteBuffer) {
         isBusy = true
         awaitsRestOfMessage = false
-        timer?.cancel()
+        deadline = nil
         guard let context else { return }
         let wake = wake(context.eventLoop)
         let data = Data(message.readableBytesView)
@@ -169,10 +172,11 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Sends the next reply, or waits until there is one.
     private func pull(_ stream: any ReplyStream, _ context: ChannelHandlerContext) {
-        timer?.cancel()
+        deadline = nil
         guard hasNews else { return }
         isBusy = true
         hasNews = false
+        if stream.isBrief { return finish(dispatcher.next(of: stream), context) }
         carryOut(context) { [dispatcher] in dispatcher.next(of: stream) }
     }
 
@@ -222,12 +226,24 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Drops the connection unless something happens on it in time.
     private func close(after time: Duration) {
-        timer?.cancel()
+        let deadline = NIODeadline.now() + TimeAmount(time)
+        self.deadline = deadline
+        if let alarm, alarm.time <= deadline { return }
+        alarm?.task.cancel()
+        setAlarm(deadline)
+    }
+
+    private func setAlarm(_ time: NIODeadline) {
         guard let context else { return }
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(time)) {
-            self.log.debug("dropped a connection that said or took nothing in time", metadata: ["pid": "\(self.connection.peer.pid)"])
-            self.context?.close(promise: nil)
-        }
+        alarm = (time, context.eventLoop.assumeIsolated().scheduleTask(deadline: time) { self.ring() })
+    }
+
+    private func ring() {
+        alarm = nil
+        guard let deadline else { return }
+        if deadline > .now() { return setAlarm(deadline) }
+        log.debug("dropped a connection that said or took nothing in time", metadata: ["pid": "\(connection.peer.pid)"])
+        context?.close(promise: nil)
     }
 }
 

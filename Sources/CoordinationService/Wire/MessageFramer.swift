@@ -27,13 +27,11 @@ struct MessageFramer {
     /// The next whole message; nil while there is none. Throws once a message is longer than the limit: the stream cannot be
     /// used any further.
     mutating func next() throws(TooLarge) -> ByteBuffer? {
-        let unsearched = received.readableBytesView.dropFirst(searched)
-        guard let end = unsearched.firstIndex(of: 0) else {
+        guard let length = received.withUnsafeReadableBytes({ bytes in bytes[searched...].firstIndex(of: 0) }) else {
             searched = received.readableBytes
             if searched > limit { throw TooLarge() }
             return nil
         }
-        let length = end - received.readerIndex
         if length > limit { throw TooLarge() }
         let message = received.readSlice(length: length)
         received.moveReaderIndex(forwardBy: 1)

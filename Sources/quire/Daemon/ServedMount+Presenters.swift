@@ -7,7 +7,8 @@ import SystemPackage
 /// Presenters, for the service's clients.
 extension ServedMount {
     func attend(for peer: Peer, wake: @escaping @Sendable () -> Void) throws(ServiceFailure) -> any ServedPresenters {
-        PresentersInMount(store.attend(for: MountedStore.Client(peer), onMessage: wake), self)
+        PresentersInMount(
+            store.attend(for: MountedStore.Client(peer), onMessage: wake), self, isBrief: store.mayAccessAll(Credentials(peer)))
     }
 }
 
@@ -15,8 +16,12 @@ extension ServedMount {
 private final class PresentersInMount: ServedPresenters {
     private let session: PresenterSession
     private let mount: ServedMount
+    /// Nothing it is told needs a look at permissions.
+    let isBrief: Bool
 
-    init(_ session: PresenterSession, _ mount: ServedMount) { (self.session, self.mount) = (session, mount) }
+    init(_ session: PresenterSession, _ mount: ServedMount, isBrief: Bool) {
+        (self.session, self.mount, self.isBrief) = (session, mount, isBrief)
+    }
 
     func present(_ item: PresentedItem) throws(ServiceFailure) -> UInt64 {
         let path = try mount.item(item.path)
