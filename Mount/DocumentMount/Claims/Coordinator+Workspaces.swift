@@ -16,6 +16,12 @@ extension Coordinator {
 
     func isClaimed(_ path: StorePath) -> Bool { state.withLock { $0.claims.isClaimed(path) } }
 
+    /// Whether a claim has not ended.
+    func isHeld(_ id: ClaimID) -> Bool { state.withLock { $0.tickets[id] != nil } }
+
+    /// When a claim was asked for, by `now`; nil if it has ended.
+    func start(of id: ClaimID) -> UInt64? { state.withLock { $0.tickets[id]?.since } }
+
     /// Whether the caller works for a claim.
     func serves(_ id: ClaimID, _ caller: Caller) -> Bool {
         let asker = writers.claimant(of: caller)

@@ -45,6 +45,9 @@ final class Node: @unchecked Sendable {
     /// When the mount last gave the file a name, on the monotonic clock: inotify tells of that too.
     let named = Atomic<Int64>(0)
 
+    /// When the mount made the file, on the monotonic clock; 0 if it did not, or has forgotten the file since.
+    let made = Atomic<Int64>(0)
+
     /// Of names in this folder: what was seen in it meanwhile may be of before.
     let nameChanges = NameChanges()
 
@@ -202,6 +205,12 @@ extension Node {
             }
             if state.link == nil { state.pinned = state.pinned ?? pinned }
         }
+    }
+
+    /// The mount has made it.
+    func wasMade() {
+        made.store(cl_monotonic_ns(), ordering: .relaxed)
+        wasNamed()
     }
 
     /// The mount itself gave it a name.

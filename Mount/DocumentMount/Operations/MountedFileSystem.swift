@@ -187,10 +187,10 @@ final class MountedFileSystem: FileSystemOperations {
         }
     }
 
-    /// The entry of a file that is known to stand under a name.
-    func known(_ name: BorrowedName, in parent: Node, _ status: cl_status) -> Entry {
+    /// The entry of a file that was made just now under a name.
+    func entry(ofMade name: BorrowedName, in parent: Node, _ status: cl_status) -> Entry {
         let node = seen(name, in: parent, status).node
-        node.wasNamed()
+        node.wasMade()
         return entry(for: node, status)
     }
 

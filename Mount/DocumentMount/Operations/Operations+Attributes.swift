@@ -32,7 +32,7 @@ extension MountedFileSystem {
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
         if repeats.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
-        if changes.size != nil, handle == nil { try workspaces.openForWriting(node, flags: O_WRONLY, caller) }
+        if changes.size != nil, handle == nil { try workspaces.openForWriting(node, flags: O_WRONLY, isOpen: false, caller) }
         let opened = handle.map { FileHandle.of($0).descriptor }
         let descriptor: Descriptor
         if let opened { descriptor = opened } else { descriptor = try locator.pathDescriptor(of: node) }

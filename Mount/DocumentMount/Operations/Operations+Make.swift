@@ -107,7 +107,7 @@ extension MountedFileSystem {
             try privileges.acting(as: caller, mode: mode) { () throws(Errno) in try make(folder) }
             return try lookUp(name, in: parent, folder)
         }
-        table.node(entry.node).wasNamed()
+        table.node(entry.node).wasMade()
         let isDocument = entry.attributes.status.st_mode & S_IFMT == S_IFREG
         journal.made(in: parent, name: name, by: caller, isIndexed: isDocument)
         return entry

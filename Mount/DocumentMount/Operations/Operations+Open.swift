@@ -171,7 +171,7 @@ extension MountedFileSystem {
             let descriptor = Descriptor(owning: number)
             var status = cl_status()
             _ = try check(cl_statx_fd(number, &status))
-            let entry = known(name, in: parent, status)
+            let entry = entry(ofMade: name, in: parent, status)
             return (entry, descriptor, table.node(entry.node))
         }
     }

@@ -20,7 +20,11 @@ extension MountedFileSystem {
             return isFolder ? try item.removeFolder(name, caller) : try item.remove(name, caller)
         }
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
-        if !isFolder, try removeStaged(caller, in: parent, name: name) { return }
+        if isFolder {
+            try removeWhatIsStaged(caller, in: parent, name: name)
+        } else if try removeStaged(caller, in: parent, name: name) {
+            return
+        }
         try removeFromStore(in: parent, name: name, isFolder: isFolder)
         journal.removed(in: parent, name: name, by: caller)
     }
@@ -29,6 +33,33 @@ extension MountedFileSystem {
     private func removeStaged(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) -> Bool {
         try workspaces.removing(name, in: parent, caller) { (hidden) throws(Errno) in
             try hidden.withCString { (name) throws(Errno) in try removeFromStore(in: parent, name: name, isFolder: false) }
+        }
+    }
+
+    /// A folder is removed at once, and before it the documents in it that a claim has removed for itself, if there is nothing else.
+    /// Should nothing of the claim be published, `quire recover` has them.
+    private func removeWhatIsStaged(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed),
+            let folder = node(EntryName(copying: name), in: try locator.folder(parent)),
+            let names = folder.staged.load(), names.isUsed
+        else { return }
+        let listing = try locator.reopened(try locator.folder(folder), flags: O_RDONLY | O_DIRECTORY)
+        var found: [EntryName] = []
+        try FolderHandle.ReadAhead.all(of: listing) { entry in
+            let name = EntryName(copying: entry.name)
+            if name != EntryName("."), name != EntryName("..") { found.append(name) }
+        }
+        let removed = found.compactMap { name in
+            workspaces.staged(name, in: folder, for: caller).flatMap { $0.hidden == nil ? (name, $0.claim) : nil }
+        }
+        guard removed.count == found.count else { return }
+        for (name, claim) in removed {
+            if let path = folder.path?.appending(name) { try? saves.store.keepRemoved(name, in: listing, document: path) }
+            workspaces.unstage(Workspaces.Place(folder: folder, name: name), for: claim)
+            try name.withCString { (name) throws(Errno) in
+                try removeFromStore(in: folder, name: name, isFolder: false)
+                journal.removed(in: folder, name: name, by: caller)
+            }
         }
     }
 

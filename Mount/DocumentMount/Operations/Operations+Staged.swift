@@ -1,4 +1,5 @@
 import CLinux
+import DocumentStore
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -9,7 +10,7 @@ extension MountedFileSystem {
     /// LOOKUP in a folder with staged names.
     func lookUpStaged(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller) throws(Errno) -> Entry {
         let shown = EntryName(copying: name)
-        guard parent.staged.load()?[shown] != nil else { return try lookUp(name, in: parent, folder, caller) }
+        guard parent.staged.load()?[shown].isEmpty == false else { return try lookUp(name, in: parent, folder, caller) }
         return try workspaces.visibility.shared { () throws(Errno) in
             var entry: Entry
             if let staged = workspaces.staged(shown, in: parent, for: caller) {
@@ -36,16 +37,16 @@ extension MountedFileSystem {
 
         /// Nil: a hidden version that is not to be listed, since its document is, or that is nobody else's.
         func shownName(of hidden: BorrowedName) -> EntryName? {
-            guard let shown = names.shownName(of: EntryName(copying: hidden)),
-                let staged = workspaces.staged(shown, in: folder, for: caller), staged.base == nil
+            let hidden = EntryName(copying: hidden)
+            guard let shown = names.shownName(of: hidden), let staged = workspaces.staged(shown, in: folder, for: caller),
+                staged.hidden == hidden, staged.base == nil
             else { return nil }
             return shown
         }
 
         func isRemoved(_ name: BorrowedName) -> Bool {
             let name = EntryName(copying: name)
-            guard names[name] != nil, let staged = workspaces.staged(name, in: folder, for: caller) else { return false }
-            return staged.hidden == nil
+            return workspaces.staged(name, in: folder, for: caller).map { $0.hidden == nil } ?? false
         }
     }
 
@@ -66,7 +67,7 @@ extension MountedFileSystem {
         var isFolder = false
         let found = try workspaces.renaming(from: old, to: new, flags: flags, caller) { (place) throws(Errno) in
             try place.withCString { (place) throws(Errno) in
-                try linkAside(old.name, in: old.parent, folder, to: place, in: new.parent, newFolder)
+                try copyAside(old.name, folder, to: place, in: new.parent, newFolder)
             }
         } rename: { (source, target) throws(Errno) in
             try source.withCString { (source) throws(Errno) in
@@ -89,35 +90,32 @@ extension MountedFileSystem {
         return true
     }
 
-    private func node(_ name: EntryName, in folder: Descriptor) -> Node? {
+    /// What the kernel knows by a name in the store.
+    func node(_ name: EntryName, in folder: Descriptor) -> Node? {
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         return result == 0 ? table.known(FileIdentity(status)) : nil
     }
 
-    /// A document that its claim moves aside stays under its name for all others: it gets another name.
-    private func linkAside(
-        _ name: BorrowedName, in parent: Node, _ folder: Descriptor, to newName: BorrowedName, in newParent: Node,
-        _ newFolder: Descriptor
+    /// A document that its claim moves aside stays under its name for all others: a copy gets the other name. Throws EXDEV if there
+    /// can be none, upon which mv(1) copies it itself.
+    private func copyAside(
+        _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, in newParent: Node, _ newFolder: Descriptor
     ) throws(Errno) {
+        let document = try Descriptor(opening: name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        let working: WorkingCopy
+        do throws(WorkingCopyRefusal) {
+            working = try saves.store.workingCopy(of: document, status: nil, in: newFolder)
+        } catch {
+            throw .improperLink
+        }
+        let copy = try working.stage(in: newFolder)
         try locator.names.changing { () throws(Errno) in
-            var status = cl_status()
-            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
             let replaced = doomed(newName, in: newFolder)
-            let aside = saves.store.stagedName()
-            try aside.withCString { (aside) throws(Errno) in
-                _ = try check(cl_linkat(folder.number, name, newFolder.number, aside, 0))
-                let result = cl_renameat2(newFolder.number, aside, newFolder.number, newName, 0)
-                if result < 0 { _ = cl_unlinkat(newFolder.number, aside, 0) }
-                _ = try check(result)
-            }
-            if let replaced, replaced.node.identity != FileIdentity(status) {
-                replaced.wentAway(in: newParent, name: newName, table)
-            }
-            guard let node = table.known(FileIdentity(status)) else { return }
-            node.seen(in: newParent, name: newName, hasOtherNames: true)
-            node.wasNamed()
-            table.noteLinks(of: node)
+            let result = copy.name.withCString { cl_renameat2(newFolder.number, $0, newFolder.number, newName, 0) }
+            if result < 0 { _ = copy.name.withCString { cl_unlinkat(newFolder.number, $0, 0) } }
+            _ = try check(result)
+            replaced?.wentAway(in: newParent, name: newName, table)
         }
     }
 

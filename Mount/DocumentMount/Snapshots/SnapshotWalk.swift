@@ -67,14 +67,15 @@ struct SnapshotWalk {
 
     /// Under which name in the store an item stands for whom the snapshot is for; nil: it is removed.
     private func place(of name: EntryName, in names: StagedNames?) -> EntryName? {
-        guard let staged = names?[name], worksFor(staged.claim) else { return name }
+        guard let staged = names?[name].last(where: { worksFor($0.claim) }) else { return name }
         return staged.hidden
     }
 
     /// As which item a name in the store is taken, if at all.
     private func shownName(of name: EntryName, in names: StagedNames?) -> EntryName? {
         guard name.withCString(HiddenName.isHidden) else { return name }
-        guard let shown = names?.shownName(of: name), let staged = names?[shown], staged.base == nil, worksFor(staged.claim)
+        guard let names, let shown = names.shownName(of: name), let staged = names[shown].last(where: { worksFor($0.claim) }),
+            staged.hidden == name, staged.base == nil
         else { return nil }
         return shown
     }

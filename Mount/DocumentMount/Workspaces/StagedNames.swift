@@ -1,4 +1,6 @@
+import CLinux
 import Coordination
+import DocumentStore
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -12,20 +14,35 @@ final class StagedNames: Sendable {
         /// Where the claim's version stands in the same folder; nil: it has removed the name.
         var hidden: EntryName?
         /// What stood under the name in the store when it was staged; nil: nothing.
-        let base: FileIdentity?
+        let base: Base?
         /// Who saved it last.
         let caller: Caller
         /// The hidden version is a copy of what stood there: to programs it is the same file.
-        var isCopy = false
+        var copy: StagedCopy?
+        /// Where the version stood for everybody before the claim put it under the name.
+        var origin: Workspaces.Place?
+    }
+
+    struct Base: Sendable {
+        let identity: FileIdentity
+        let seen: Node.Seen
     }
 
     private struct State {
-        var staged: [EntryName: Staged] = [:]
+        /// Of the claims for one name the one asked for last is the last.
+        var staged: [EntryName: [Staged]] = [:]
         /// By hidden name.
         var shown: [EntryName: EntryName] = [:]
+
+        mutating func remove(_ name: EntryName, _ claim: ClaimID) -> Bool {
+            guard let index = staged[name]?.firstIndex(where: { $0.claim == claim }) else { return false }
+            if let hidden = staged[name]!.remove(at: index).hidden { shown[hidden] = nil }
+            if staged[name]!.isEmpty { staged[name] = nil }
+            return true
+        }
     }
 
-    /// Rank 0a: what begins or changes staged names of the folder, one at a time; a document may be copied meanwhile.
+    /// Rank 0c: what begins or changes staged names of the folder, one at a time; a document may be copied meanwhile.
     let changing = ThreadLock()
     /// Leaf.
     private let state = Mutex(State())
@@ -34,19 +51,28 @@ final class StagedNames: Sendable {
     /// Whether there are any: one look.
     var isUsed: Bool { count.load(ordering: .acquiring) > 0 }
 
-    subscript(name: EntryName) -> Staged? { state.withLock { $0.staged[name] } }
+    /// For whom a name is staged; of claims within each other the innermost is the last.
+    subscript(name: EntryName) -> [Staged] { state.withLock { $0.staged[name] ?? [] } }
+
+    subscript(name: EntryName, claim: ClaimID) -> Staged? {
+        state.withLock { $0.staged[name]?.first { $0.claim == claim } }
+    }
 
     /// By which name a hidden version is shown.
     func shownName(of hidden: EntryName) -> EntryName? { state.withLock { $0.shown[hidden] } }
 
-    var all: [(name: EntryName, staged: Staged)] { state.withLock { state in state.staged.map { ($0.key, $0.value) } } }
+    /// Whose version a hidden name is.
+    func staged(as hidden: EntryName) -> Staged? {
+        state.withLock { state in state.shown[hidden].flatMap { state.staged[$0] }?.first { $0.hidden == hidden } }
+    }
 
     /// True for the first of the folder.
     func set(_ name: EntryName, _ staged: Staged) -> Bool {
         state.withLock { state in
             let isFirst = state.staged.isEmpty
-            if let hidden = state.staged[name]?.hidden { state.shown[hidden] = nil }
-            state.staged[name] = staged
+            _ = state.remove(name, staged.claim)
+            state.staged[name, default: []].append(staged)
+            state.staged[name]!.sort { $0.claim < $1.claim }
             if let hidden = staged.hidden { state.shown[hidden] = name }
             count.store(state.staged.count, ordering: .releasing)
             return isFirst
@@ -54,14 +80,17 @@ final class StagedNames: Sendable {
     }
 
     /// True if it was the last of the folder.
-    func remove(_ name: EntryName) -> Bool {
+    func remove(_ name: EntryName, _ claim: ClaimID) -> Bool {
         state.withLock { state in
-            guard let staged = state.staged.removeValue(forKey: name) else { return false }
-            if let hidden = staged.hidden { state.shown[hidden] = nil }
+            guard state.remove(name, claim) else { return false }
             count.store(state.staged.count, ordering: .releasing)
             return state.staged.isEmpty
         }
     }
+}
+
+extension StagedNames.Base {
+    init(_ status: cl_status) { (identity, seen) = (FileIdentity(status), Node.Seen(status.st)) }
 }
 
 extension Node {
@@ -72,8 +101,8 @@ extension Node {
 extension Node.Link {
     /// The inode number that a claim's copy of a document is shown with: the document's. Editors take another one for another file.
     var copiedInode: UInt64? {
-        guard let staged = shownName.flatMap({ parent.staged.load()?[$0] }), staged.isCopy else { return nil }
-        return staged.base?.inode
+        guard let names = parent.staged.load(), names.isUsed, let staged = names.staged(as: name), staged.copy != nil else { return nil }
+        return staged.base?.identity.inode
     }
 
     var isStaged: Bool { shownName != nil }

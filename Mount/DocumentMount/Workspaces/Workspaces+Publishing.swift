@@ -8,47 +8,63 @@ import SystemPackage
 
 /// The end of a claim: what was saved within it becomes everybody's, all at once, or nobody's.
 extension Workspaces {
-    /// Why a claim's saves are dropped.
-    enum Loss {
-        /// As was asked for: they are gone.
-        case discarded
-        /// The holder has gone without a word, or the mount ends: kept for `quire recover`.
-        case lost
-    }
-
     /// Publishes what was saved within a claim. Throws what kept it from that, and at which path: then nothing of it is published,
     /// and all is kept for `quire recover`. Waits for the disk; with no lock held.
     func publish(_ claim: ClaimID) throws(WorkspaceFailure) {
-        let all = close(claim)
-        guard !all.isEmpty else { return }
-        defer { ended(claim) }
-        var (places, inner): ([Place], [ClaimID: [Place]]) = ([], [:])
-        for place in all {
-            let outer = place.path.flatMap { coordinator.outerWorkspace(of: claim, writing: $0) }
-            if let outer { inner[outer, default: []].append(place) } else { places.append(place) }
-        }
-        for (outer, places) in inner { handOver(places, to: outer) }
-        guard !places.isEmpty else { return }
+        let places = close(claim).filter { !isHandedOver($0, from: claim) && !isUntouched($0, claim) }
+        guard let first = places.first else { return }
         do throws(Errno) {
-            for _ in 0..<Self.tries where try publishAtOnce(places) { return }
+            for _ in 0..<Self.tries where try publishAtOnce(places, claim) { return }
             throw .resourceBusy
         } catch {
-            let path = places[0].path
-            drop(places, .lost)
+            let path = first.path
+            drop(places, claim, .lost)
             throw WorkspaceFailure(path: path ?? .root, errno: error)
         }
     }
 
+    /// Hands a staged name on to the claim that the ending one was asked for within. False if there is none that goes on.
+    private func isHandedOver(_ place: Place, from claim: ClaimID) -> Bool {
+        guard let outer = place.path.flatMap({ coordinator.outerWorkspace(of: claim, writing: $0) }),
+            let names = place.folder.staged.load()
+        else { return false }
+        return names.changing.withLock {
+            guard let staged = names[place.name, claim] else { return true }
+            guard (try? reserve(place.name, in: place.folder, for: outer)) != nil else { return false }
+            // The inner one has saved later.
+            let before = names[place.name, outer]
+            let handed = StagedNames.Staged(
+                claim: outer, hidden: staged.hidden, base: before.map(\.base) ?? staged.base, caller: staged.caller, copy: staged.copy,
+                origin: staged.origin)
+            enter(place.name, in: place.folder, handed)
+            unstage(place, for: claim)
+            if let hidden = before?.hidden { remove(hidden, in: place.folder) }
+            return true
+        }
+    }
+
+    /// A document that was opened for writing and not written is let be.
+    private func isUntouched(_ place: Place, _ claim: ClaimID) -> Bool {
+        guard let names = place.folder.staged.load(), let folder = try? locator.folder(place.folder) else { return false }
+        return names.changing.withLock {
+            guard let staged = names[place.name, claim], let hidden = staged.hidden, let copy = staged.copy,
+                copy.isUntouched(in: folder), let version = known(hidden, in: folder), version.versions.load()?.isActive.load(ordering: .relaxed) != true,
+                version.state.withLock({ $0.handles.isEmpty })
+            else { return false }
+            unstage(place, for: claim)
+            remove(hidden, in: place.folder)
+            return true
+        }
+    }
+
+    private func known(_ name: EntryName, in folder: Descriptor) -> Node? {
+        var status = cl_status()
+        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        return result == 0 ? table.known(FileIdentity(status)) : nil
+    }
+
     /// How often somebody may put another file under one of the names meanwhile.
     private static let tries = 5
-
-    /// Drops what was saved within a claim.
-    func drop(_ claim: ClaimID, _ loss: Loss) {
-        let places = close(claim)
-        guard !places.isEmpty else { return }
-        drop(places, loss)
-        ended(claim)
-    }
 
     // MARK: - All at once
 
@@ -65,20 +81,28 @@ extension Workspaces {
     }
 
     /// False if somebody changed one of the names meanwhile.
-    private func publishAtOnce(_ places: [Place]) throws(Errno) -> Bool {
+    private func publishAtOnce(_ places: [Place], _ claim: ClaimID) throws(Errno) -> Bool {
+        var held: [Node] = []
+        defer { for node in held { table.forget(node, count: 1) } }
+        awaitEnds(of: places, claim)
         var changes: [Change] = []
-        defer { for node in changes.flatMap({ [$0.version, $0.old] }).compactMap({ $0 }) { table.forget(node, count: 1) } }
-        for place in places {
-            if let change = try self.change(of: place) { changes.append(change) }
-        }
-        for change in changes { keepIfOthers(change) }
-        var group = try saves.store.prepare(
-            changes.map { (change) throws(Errno) in
-                guard let path = change.place.folder.path else { throw .noSuchFileOrDirectory }
-                return GroupChange(change.place.name, in: change.folder, at: path, staged: change.staged.hidden)
-            })
+        var group: GroupPublication
         do throws(Errno) {
-            try commit(&group, changes, places)
+            for place in places {
+                if let change = try self.change(of: place, claim, &held) { changes.append(change) }
+            }
+            for change in changes { keepIfOthers(change) }
+            group = try saves.store.prepare(
+                changes.map { (change) throws(Errno) in
+                    guard let path = change.place.folder.path else { throw .noSuchFileOrDirectory }
+                    return GroupChange(change.place.name, in: change.folder, at: path, staged: change.staged.hidden)
+                }, isDurable: saves.options.syncsSaves)
+        } catch .noSuchFileOrDirectory {
+            // Taken away since it was looked at.
+            return false
+        }
+        do throws(Errno) {
+            try commit(&group, changes, places, claim)
         } catch {
             group.abandon()
             if error == .staleNFSFileHandle { return false }
@@ -89,14 +113,24 @@ extension Workspaces {
         return true
     }
 
-    /// Nil if there is nothing to do: a name that was removed, and is gone.
-    private func change(of place: Place) throws(Errno) -> Change? {
-        guard let staged = place.folder.staged.load()?[place.name] else { return nil }
+    /// What was closed just now may not have ended yet as a save.
+    private func awaitEnds(of places: [Place], _ claim: ClaimID) {
+        for place in places {
+            guard let hidden = place.folder.staged.load()?[place.name, claim]?.hidden, let folder = try? locator.folder(place.folder),
+                let versions = known(hidden, in: folder)?.versions.load()
+            else { continue }
+            saves.awaitDoubtfulEnds(versions)
+        }
+    }
+
+    /// Nil if there is nothing to do: a name that was removed, and is gone. What is found goes to `held`, with a lookup counted.
+    private func change(of place: Place, _ claim: ClaimID, _ held: inout [Node]) throws(Errno) -> Change? {
+        guard let staged = place.folder.staged.load()?[place.name, claim] else { return nil }
         let folder = try locator.folder(place.folder)
         let version = try staged.hidden.map { (name) throws(Errno) in
-            try node(name, in: place.folder, folder, isRequired: true)!
+            try node(name, in: place.folder, folder, isRequired: true, &held)!
         }
-        let old = try node(place.name, in: place.folder, folder, isRequired: false)
+        let old = try node(place.name, in: place.folder, folder, isRequired: false, &held)
         if version == nil, old == nil { return nil }
         let pinned = try place.name.withCString { (name) throws(Errno) in
             old == nil ? nil : try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
@@ -104,35 +138,41 @@ extension Workspaces {
         return Change(place: place, staged: staged, folder: folder, version: version, old: old, pinned: pinned)
     }
 
-    /// The node of what stands under a name, with a lookup counted.
     private func node(
-        _ name: EntryName, in parent: Node, _ folder: Descriptor, isRequired: Bool
+        _ name: EntryName, in parent: Node, _ folder: Descriptor, isRequired: Bool, _ held: inout [Node]
     ) throws(Errno) -> Node? {
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         if result == -ENOENT, !isRequired { return nil }
         _ = try check(result)
         let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
+        held.append(node)
         let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
         name.withCString { _ = node.seen(in: parent, name: $0, hasOtherNames: hasOtherNames) }
         return node
     }
 
-    /// The document was saved by somebody else since it was staged: that version is kept (rule 5 of saves).
+    /// The document was saved, or written in place, by somebody else since it was staged: that version is kept (rule 5 of saves).
     private func keepIfOthers(_ change: Change) {
-        guard let old = change.old, old.identity != change.staged.base, let path = change.place.path,
-            let file = try? locator.opened(old, flags: O_RDONLY)
-        else { return }
+        guard let old = change.old, let path = change.place.path else { return }
+        var status = cl_status()
+        if let base = change.staged.base, old.identity == base.identity, let pinned = change.pinned,
+            cl_statx_fd(pinned.number, &status) == 0, base.seen.hasContent(of: Node.Seen(status.st))
+        {
+            return
+        }
         do throws(Errno) {
+            let file = try locator.opened(old, flags: O_RDONLY)
             try saves.store.kept.keep(file, moving: false, document: path, saver: nil, reason: .overtaken)
         } catch {
             log.warning("\(path): the version that was saved over could not be kept: \(error)")
         }
     }
 
-    private func commit(_ group: inout GroupPublication, _ changes: [Change], _ places: [Place]) throws(Errno) {
-        var folders: [ObjectIdentifier: Node] = [:]
-        for place in places { folders[ObjectIdentifier(place.folder)] = place.folder }
+    private func commit(
+        _ group: inout GroupPublication, _ changes: [Change], _ places: [Place], _ claim: ClaimID
+    ) throws(Errno) {
+        let folders = Array(Dictionary(places.map { (ObjectIdentifier($0.folder), $0.folder) }, uniquingKeysWith: { one, _ in one }).values)
         // Operations that change names look for saves then.
         saves.clock.isNeeded.add(1, ordering: .sequentiallyConsistent)
         defer { saves.clock.isNeeded.subtract(1, ordering: .sequentiallyConsistent) }
@@ -144,12 +184,14 @@ extension Workspaces {
         }
         let locks = versions.sorted { $0.key < $1.key }.map(\.value)
         var copy = group
-        try alone(in: folders.values.sorted { $0.generation < $1.generation }[...]) { () throws(Errno) in
+        try alone(in: folders.sorted { $0.generation < $1.generation }[...]) { () throws(Errno) in
             try visibility.alone { () throws(Errno) in
                 try locator.names.changing { () throws(Errno) in
                     try standing(locks[...]) { () throws(Errno) in
                         for node in documents { try awaitFreeNameChanges(of: node) }
-                        try during(folders.values.map { $0 }[...]) { () throws(Errno) in
+                        guard areAsPrepared(changes, places, claim) else { throw .staleNFSFileHandle }
+                        for change in changes { try mergeAttributes(of: change) }
+                        try during(folders[...]) { () throws(Errno) in
                             for change in changes where change.old != nil {
                                 change.place.name.withCString { ownRemovals.expect($0, in: change.place.folder) }
                             }
@@ -158,10 +200,30 @@ extension Workspaces {
                         }
                     }
                 }
-                for place in places { unstage(place) }
+                for place in places { unstage(place, for: claim) }
             }
         }
         group = copy
+    }
+
+    /// Whether nobody who works for the claim has saved, made or removed anything since.
+    private func areAsPrepared(_ changes: [Change], _ places: [Place], _ claim: ClaimID) -> Bool {
+        var prepared: [Place: Change] = [:]
+        for change in changes { prepared[change.place] = change }
+        return places.allSatisfy { place in
+            let staged = place.folder.staged.load()?[place.name, claim]
+            guard let change = prepared[place] else { return staged?.hidden == nil }
+            guard let staged, staged.hidden == change.staged.hidden else { return false }
+            return staged.hidden.map { known($0, in: change.folder) === change.version } ?? true
+        }
+    }
+
+    /// What others have changed of the document's mode, owner, tags and such since it was copied holds for its new version.
+    private func mergeAttributes(of change: Change) throws(Errno) {
+        guard let copy = change.staged.copy, let old = change.old, let version = change.version,
+            old.identity == change.staged.base?.identity
+        else { return }
+        try copy.mergeAttributes(from: locator.opened(old, flags: O_RDONLY), to: locator.opened(version, flags: O_RDONLY))
     }
 
     private func standing(_ documents: ArraySlice<DocumentVersions>, _ body: () throws(Errno) -> Void) throws(Errno) {
@@ -219,47 +281,6 @@ extension Workspaces {
         // The kernel did not do it: by the folder's times it knows that a listing it has is none any more.
         notifier?.attributesChangedNow(of: table.id(of: folder))
     }
-
-    // MARK: - Not at all
-
-    private func drop(_ places: [Place], _ loss: Loss) {
-        for place in places {
-            guard let names = place.folder.staged.load() else { continue }
-            let staged = names.changing.withLock { () -> StagedNames.Staged? in
-                defer { unstage(place) }
-                return names[place.name]
-            }
-            guard let staged, let hidden = staged.hidden, let folder = try? locator.folder(place.folder) else { continue }
-            if loss == .lost { keep(hidden, in: folder, place, staged) }
-            hidden.withCString { name in
-                var status = cl_status()
-                guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return }
-                let pinned = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-                _ = cl_unlinkat(folder.number, name, 0)
-                guard let node = table.known(FileIdentity(status)) else { return }
-                let isLast = status.st.st_nlink <= 1
-                node.lost(in: place.folder, name: name, pinned: pinned, isLast: isLast)
-                if isLast { table.detach(node) }
-            }
-            if loss == .lost, let path = place.path { journal.aborted(path, staged.caller) }
-        }
-    }
-
-    private func keep(_ hidden: EntryName, in folder: Descriptor, _ place: Place, _ staged: StagedNames.Staged) {
-        guard let path = place.path else { return }
-        do throws(Errno) {
-            let file = try hidden.withCString { (name) throws(Errno) in
-                try Descriptor(opening: name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-            }
-            try saves.store.kept.keep(file, moving: true, document: path, saver: nil, reason: .unpublished)
-            log.notice("\(path): what was saved within a claim was not published and is kept for `quire recover`")
-        } catch {
-            log.warning("\(path): what was saved within a claim could not be kept: \(error)")
-        }
-    }
-
-    /// The mount is ending.
-    func stop() { for claim in counts.keys { drop(claim, .lost) } }
 }
 
 /// Why a claim's saves were not published.

@@ -9,9 +9,9 @@ import SystemPackage
 /// What a claim's holder and its descendants do to names and documents.
 extension Workspaces {
     /// An open for writing, or truncate(2), of a document of the store. Copies it for the claim that the caller works for, and
-    /// throws ESTALE, upon which the kernel walks the path again and finds the copy; `flags` are those of the open. Returns if
-    /// there is no such claim, or nothing to copy.
-    func openForWriting(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
+    /// throws ESTALE, upon which the kernel walks the path again and finds the copy; `flags` are those of the open, `isOpen` is
+    /// false for truncate(2). Returns if there is no such claim, or nothing to copy.
+    func openForWriting(_ node: Node, flags: Int32, isOpen: Bool = true, _ caller: Caller) throws(Errno) {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.isRegular, let link = node.currentLink, !link.isStaged,
             !saves.sentOn.isKnown(caller.thread), node.versions.load()?.working(node) == nil
         else { return }
@@ -23,7 +23,8 @@ extension Workspaces {
             }
             guard let hidden else { return nil }
             beginSave(of: hidden, in: link.parent, flags: flags, caller)
-            saves.sentOn.note(caller.thread)
+            // Taken by the open that follows.
+            if isOpen { saves.sentOn.note(caller.thread) }
             throw .staleNFSFileHandle
         }
     }
@@ -43,11 +44,17 @@ extension Workspaces {
             log.notice("\(node.path ?? .root): written in place, since it cannot be copied for its claim: \(error)")
             return nil
         }
-        let hidden = try working.stage(in: folder)
-        stage(
+        // What ends meanwhile waits for the folder's lock, and finds the copy.
+        do throws(Errno) { try reserve(link.name, in: link.parent, for: claim) } catch {
+            working.discard()
+            throw error
+        }
+        let copy = try working.stage(in: folder)
+        let base = StagedNames.Base(status)
+        enter(
             link.name, in: link.parent,
-            StagedNames.Staged(claim: claim, hidden: hidden, base: node.identity, caller: caller, isCopy: true))
-        return hidden
+            StagedNames.Staged(claim: claim, hidden: copy.name, base: base, caller: caller, copy: copy))
+        return copy.name
     }
 
     /// An open(2) is repeated once. So if it begins a save of the version under the hidden name, it does so here.
@@ -76,10 +83,11 @@ extension Workspaces {
             let staged = staged(shown, in: parent, for: caller)
             if staged?.hidden != nil { throw .fileExists }
             guard let claim = staged?.claim ?? claim(for: shown, in: parent, caller)?.id else { return nil }
-            if staged == nil, try identity(of: shown, in: parent) != nil { throw .fileExists }
+            if staged == nil, try base(of: shown, in: parent) != nil { throw .fileExists }
             let hidden = saves.store.stagedName()
+            try reserve(shown, in: parent, for: claim)
             let made = try body(hidden, staged)
-            stage(shown, in: parent, StagedNames.Staged(claim: claim, hidden: hidden, base: staged?.base, caller: caller))
+            enter(shown, in: parent, StagedNames.Staged(claim: claim, hidden: hidden, base: staged?.base, caller: caller))
             return made
         }
         if let result { return result }
@@ -100,24 +108,24 @@ extension Workspaces {
                 return true
             }
             guard let claim = claim(for: shown, in: parent, caller), claim.isContentOnly,
-                let base = try identity(of: shown, in: parent, isRegular: true)
+                let base = try base(of: shown, in: parent, isRegular: true)
             else { return false }
-            stage(shown, in: parent, StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller))
+            try stage(shown, in: parent, StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller))
             return true
         } ?? false
     }
 
     /// The claim's version is not under its hidden name any more.
     private func gone(_ name: EntryName, in parent: Node, _ staged: StagedNames.Staged) {
-        if staged.base == nil { return unstage(Place(folder: parent, name: name)) }
-        stage(name, in: parent, StagedNames.Staged(claim: staged.claim, hidden: nil, base: staged.base, caller: staged.caller))
+        if staged.base == nil { return unstage(Place(folder: parent, name: name), for: staged.claim) }
+        enter(name, in: parent, StagedNames.Staged(claim: staged.claim, hidden: nil, base: staged.base, caller: staged.caller))
     }
 
     /// rename(2) of a file. Nil if neither name is a claim's. `rename` is given the names as they are in the store, and `link`, in
-    /// place of a rename, if the document is to stay where it is for all others.
+    /// place of a rename, if the document is to stay where it is for all others: a copy goes to the new name then.
     func renaming(
         from old: (parent: Node, name: BorrowedName), to new: (parent: Node, name: BorrowedName), flags: UInt32, _ caller: Caller,
-        link: (EntryName) throws(Errno) -> Void, rename: (EntryName, EntryName) throws(Errno) -> Void
+        copy: (EntryName) throws(Errno) -> Void, rename: (EntryName, EntryName) throws(Errno) -> Void
     ) throws(Errno) -> (source: StagedNames.Staged?, target: StagedNames.Staged?)? {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return nil }
         let (oldName, newName) = (EntryName(copying: old.name), EntryName(copying: new.name))
@@ -125,20 +133,34 @@ extension Workspaces {
             () throws(Errno) -> (source: StagedNames.Staged?, target: StagedNames.Staged?)? in
             if isMovedAtOnce(oldName, in: old.parent, to: newName, in: new.parent, caller) { return nil }
             let source = try renamed(oldName, in: old.parent, caller)
+            var isUsual = false
+            if source == nil { isUsual = try base(of: oldName, in: old.parent, isRegular: true) == nil }
             let target = try renamedOver(newName, in: new.parent, source, caller)
             guard source != nil || target != nil else { return nil }
+            // What is no document is renamed at once.
+            if isUsual {
+                if staged(newName, in: new.parent, for: caller) != nil { throw .resourceBusy }
+                return nil
+            }
             // Programs that exchange names know what to do without.
             if flags & ~CL_RENAME_NOREPLACE != 0 { throw .invalidArgument }
             if let source, source.hidden == nil, !source.isNew { throw .noSuchFileOrDirectory }
             if flags & CL_RENAME_NOREPLACE != 0, let target, target.isThere { throw .fileExists }
             let place = target?.staged.hidden ?? newName
+            let origin = source.map(\.staged.origin) ?? target.flatMap { self.origin(oldName, in: old.parent, for: $0.staged.claim) }
+            if let source { try reserve(oldName, in: old.parent, for: source.staged.claim) }
+            if let target { try reserve(newName, in: new.parent, for: target.staged.claim) }
             if let source, source.isNew {
-                try link(place)
+                try copy(place)
             } else {
                 try rename(source?.hidden ?? oldName, place)
             }
             if let source { gone(oldName, in: old.parent, source.staged) }
-            if let target { stage(newName, in: new.parent, target.staged) }
+            if let target {
+                var staged = target.staged
+                staged.origin = origin
+                enter(newName, in: new.parent, staged)
+            }
             return (source?.staged, target?.staged)
         }
     }
@@ -153,6 +175,13 @@ extension Workspaces {
         return !claim.isContentOnly
     }
 
+    /// Where a document goes back to if it is not published under its new name: what was made within the claim goes with it.
+    private func origin(_ name: EntryName, in parent: Node, for claim: ClaimID) -> Place? {
+        guard let since = coordinator.start(of: claim), let found = try? base(of: name, in: parent) else { return nil }
+        let made = table.known(found.identity)?.made.load(ordering: .relaxed) ?? 0
+        return made >= Int64(clamping: since) ? nil : Place(folder: parent, name: name)
+    }
+
     private struct Source {
         let staged: StagedNames.Staged
         /// The document itself: it is not staged yet.
@@ -163,7 +192,7 @@ extension Workspaces {
     private func renamed(_ name: EntryName, in parent: Node, _ caller: Caller) throws(Errno) -> Source? {
         if let staged = staged(name, in: parent, for: caller) { return Source(staged: staged, isNew: false) }
         guard let claim = claim(for: name, in: parent, caller), claim.isContentOnly,
-            let base = try identity(of: name, in: parent, isRegular: true)
+            let base = try base(of: name, in: parent, isRegular: true)
         else { return nil }
         return Source(staged: StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller), isNew: true)
     }
@@ -182,18 +211,18 @@ extension Workspaces {
                 isThere: staged.hidden != nil)
         }
         guard let claim = claim(for: name, in: parent, caller) else { return nil }
-        let base = try identity(of: name, in: parent)
+        let base = try base(of: name, in: parent)
         return Target(
             staged: StagedNames.Staged(claim: claim.id, hidden: saves.store.stagedName(), base: base, caller: caller),
             isThere: base != nil)
     }
 
-    private func identity(of name: EntryName, in parent: Node, isRegular: Bool = false) throws(Errno) -> FileIdentity? {
+    private func base(of name: EntryName, in parent: Node, isRegular: Bool = false) throws(Errno) -> StagedNames.Base? {
         let folder = try locator.folder(parent)
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         if result == -ENOENT { return nil }
         _ = try check(result)
-        return isRegular && status.st.st_mode & S_IFMT != S_IFREG ? nil : FileIdentity(status)
+        return isRegular && status.st.st_mode & S_IFMT != S_IFREG ? nil : StagedNames.Base(status)
     }
 }

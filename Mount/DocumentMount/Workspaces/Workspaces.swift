@@ -16,7 +16,10 @@ import SystemPackage
 /// files of the store as all others, saves of them transactions as all others.
 ///
 /// Written in place at once are, within a claim too: documents with live patterns' names or hard links, what cannot be copied, and
-/// what was open for writing before. Folders are made, moved and removed at once.
+/// what was open for writing before. Folders and symbolic links are made, moved and removed at once.
+///
+/// Two claims for one name, of one purpose or within each other, have a version each; who works for both has the inner one's, but
+/// goes on with the outer one's where that is there first.
 final class Workspaces: Sendable {
     let table: NodeTable
     let locator: Locator
@@ -26,23 +29,29 @@ final class Workspaces: Sendable {
     let ownRemovals: OwnRemovals
     let log: Logger
 
-    /// Rank 0b: shared by who looks staged names up, alone while names are published, so that all are seen changed or none.
+    /// Rank 0d: shared by who looks staged names up, alone while names are published, so that all are seen changed or none.
     let visibility = SharedLock()
 
     private struct State {
         /// Each folder with a lookup counted, as long as names in it are staged.
-        var places: [ClaimID: [Place]] = [:]
+        var places: [ClaimID: Set<Place>] = [:]
         /// Claims that end: nothing more is staged for them.
         var ending: Set<ClaimID> = []
     }
 
-    /// A name that is staged.
-    struct Place {
+    /// A name that is staged, or about to be.
+    struct Place: Hashable {
         let folder: Node
         let name: EntryName
+
+        static func == (one: Place, other: Place) -> Bool { one.folder === other.folder && one.name == other.name }
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(ObjectIdentifier(folder))
+            hasher.combine(name)
+        }
     }
 
-    /// Leaf.
+    /// Rank 4a: the coordinator's state (4b) is looked at within it.
     private let state = Mutex(State())
 
     init(
@@ -62,10 +71,8 @@ final class Workspaces: Sendable {
 
     /// The staged name, if the caller works for its claim.
     func staged(_ name: EntryName, in folder: Node, for caller: Caller) -> StagedNames.Staged? {
-        guard let names = folder.staged.load(), names.isUsed, let staged = names[name],
-            coordinator.serves(staged.claim, caller)
-        else { return nil }
-        return staged
+        guard let names = folder.staged.load(), names.isUsed else { return nil }
+        return names[name].last { coordinator.serves($0.claim, caller) }
     }
 
     /// The claim for which the caller would stage a name that is not staged yet; nil if it works for none.
@@ -88,7 +95,7 @@ final class Workspaces: Sendable {
     }
 
     private func isClaimed(_ name: EntryName, _ folder: Node) -> Bool {
-        if let names = folder.staged.load(), names[name] != nil { return true }
+        if let names = folder.staged.load(), !names[name].isEmpty { return true }
         return folder.path.map { coordinator.isClaimed($0.appending(name)) } ?? false
     }
 
@@ -100,40 +107,53 @@ final class Workspaces: Sendable {
 
     // MARK: - Staging
 
-    /// From now on the name is `staged` for those who work for its claim.
-    func stage(_ name: EntryName, in folder: Node, _ staged: StagedNames.Staged) {
-        let names = folder.staged.storeIfNil(StagedNames())
-        let isNew = names[name] == nil
-        if names.set(name, staged) { table.hold(folder) }
-        if isNew { state.withLock { $0.places[staged.claim, default: []].append(Place(folder: folder, name: name)) } }
+    /// Has a name known as one that may be staged. Throws ESTALE if the claim ends: the caller works for it no more.
+    func reserve(_ name: EntryName, in folder: Node, for claim: ClaimID) throws(Errno) {
+        try state.withLock { (state) throws(Errno) in
+            // One look at both, so that a claim that ends meanwhile ends with the name.
+            guard !state.ending.contains(claim), coordinator.isHeld(claim) else { throw .staleNFSFileHandle }
+            state.places[claim, default: []].insert(Place(folder: folder, name: name))
+        }
+    }
+
+    /// From now on the name is `staged` for those who work for its claim. Throws ESTALE if that ends, and nothing is staged.
+    func stage(_ name: EntryName, in folder: Node, _ staged: StagedNames.Staged) throws(Errno) {
+        try reserve(name, in: folder, for: staged.claim)
+        enter(name, in: folder, staged)
+    }
+
+    /// The same for a name that was reserved.
+    func enter(_ name: EntryName, in folder: Node, _ staged: StagedNames.Staged) {
+        if folder.staged.storeIfNil(StagedNames()).set(name, staged) { table.hold(folder) }
         // What the kernel remembers of the name holds for all.
         forget(name, in: folder)
     }
 
-    /// The name stands for everybody for what it does in the store.
-    func unstage(_ place: Place) {
-        guard let names = place.folder.staged.load(), let staged = names[place.name] else { return }
-        state.withLock { $0.places[staged.claim]?.removeAll { $0.folder === place.folder && $0.name == place.name } }
-        let isLast = names.remove(place.name)
+    /// The name stands for those who work for the claim for what it does for all others.
+    func unstage(_ place: Place, for claim: ClaimID) {
+        guard let names = place.folder.staged.load() else { return }
+        _ = state.withLock { $0.places[claim]?.remove(place) }
+        let isLast = names.remove(place.name, claim)
         forget(place.name, in: place.folder)
         if isLast { table.forget(place.folder, count: 1) }
     }
 
-    private func forget(_ name: EntryName, in folder: Node) {
+    func forget(_ name: EntryName, in folder: Node) {
         guard let notifier = saves.session.current?.notifier, !notifier.everyNameChangedNow() else { return }
         notifier.entryChanged(in: table.id(of: folder), name: name.bytes)
     }
 
-    /// The names staged for a claim, the first first, of which no more are staged from now on.
+    /// The names that may be staged for a claim, of which there are no more from now on. To be followed by `ended`.
     func close(_ claim: ClaimID) -> [Place] {
         state.withLock { state in
-            guard let places = state.places[claim], !places.isEmpty else { return [] }
             state.ending.insert(claim)
-            return places
+            return state.places[claim].map { places in
+                places.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
+            } ?? []
         }
     }
 
-    /// The claim is over.
+    /// The claim is over, for the coordinator too.
     func ended(_ claim: ClaimID) {
         state.withLock { state in
             state.places[claim] = nil
@@ -146,15 +166,4 @@ final class Workspaces: Sendable {
 
     /// How many names each claim has staged.
     var counts: [ClaimID: Int] { state.withLock { $0.places.mapValues(\.count) } }
-
-    /// Hands staged names on to the claim that the ended one was asked for within.
-    func handOver(_ places: [Place], to outer: ClaimID) {
-        for place in places {
-            guard let names = place.folder.staged.load(), let staged = names[place.name] else { continue }
-            let handed = StagedNames.Staged(
-                claim: outer, hidden: staged.hidden, base: staged.base, caller: staged.caller, isCopy: staged.isCopy)
-            _ = names.set(place.name, handed)
-        }
-        state.withLock { $0.places[outer, default: []] += places }
-    }
 }

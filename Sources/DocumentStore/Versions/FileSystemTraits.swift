@@ -110,3 +110,14 @@ final class FileSystems: Sendable {
         return (traits, found.hasInodes && found.available >= bytes)
     }
 }
+
+extension FileSystemTraits.Ordering {
+    /// Has a file's content on disk before a name can lead to it, where that needs to be done.
+    func writeOut(_ file: Descriptor) throws(Errno) {
+        switch self {
+        case .nothing: return
+        case .writeOut: _ = try check(cl_write_out(file.number))
+        case .sync: _ = try check(cl_fsync(file.number, 1))
+        }
+    }
+}

@@ -19,32 +19,37 @@ public struct GroupChange: Sendable {
 
 /// Names that change together: all or none, also across a crash from `prepare` on.
 ///
-/// Versions change places with those they replace (RENAME_EXCHANGE), so that what was done can be undone until the last is in
-/// place. The caller keeps who looks names up waiting meanwhile, if they are to see all changes or none.
+/// Versions change places with those they replace (RENAME_EXCHANGE; by way of a third name where the file system cannot), so that
+/// what was done can be undone until the last is in place. A single one is renamed over the other. The caller keeps who looks names up waiting meanwhile, if they are to see all changes or none.
 public struct GroupPublication: Sendable {
     private struct Step: Sendable {
         let change: GroupChange
         let item: GroupItem
-        /// The old version is under the hidden name, and can be put back.
-        var isReversible = true
     }
 
     private let versions: VersionStore
     private var steps: [Step] = []
     /// In the log; nil for a single version, whose rename is whole by itself.
     private let id: UInt64?
+    /// What was done could not be undone: the log has to do the rest at the next mount.
+    private var isStuck = false
 
     /// Has the staged versions and what is to be done durable. Waits for the disk: nothing that others wait for should be held.
-    fileprivate init(_ changes: [GroupChange], _ versions: VersionStore) throws(Errno) {
+    fileprivate init(_ changes: [GroupChange], _ versions: VersionStore, isDurable: Bool) throws(Errno) {
         self.versions = versions
         for change in changes {
             steps.append(Step(change: change, item: try Self.item(change, versions)))
         }
-        let isSingle = changes.count == 1 && changes[0].staged != nil
+        let isSingle = changes.count == 1 && changes[0].staged != nil && !isDurable
         for change in changes {
             guard let staged = change.staged else { continue }
             let file = try VersionStore.opened(staged, in: change.folder)
-            _ = try check(isSingle ? cl_write_out(file.number) : cl_fsync(file.number, 0))
+            if isSingle {
+                let status = try OpenFolder.status(of: file)
+                try versions.fileSystems.traits(of: file, status, bytes: 0).0.ordering.writeOut(file)
+            } else {
+                _ = try check(cl_fsync(file.number, 0))
+            }
         }
         if isSingle {
             id = nil
@@ -68,40 +73,68 @@ public struct GroupPublication: Sendable {
     public mutating func commit() throws(Errno) {
         for index in steps.indices {
             do throws(Errno) {
-                try place(&steps[index])
+                try place(steps[index])
             } catch {
-                for step in steps[..<index].reversed() where step.isReversible { Self.undo(step) }
+                for step in steps[..<index].reversed() where !undo(step) { isStuck = true }
                 throw error
             }
         }
     }
 
-    private func place(_ step: inout Step) throws(Errno) {
-        let (change, item) = (step.change, step.item)
-        let found = try Self.status(change.name, in: change.folder)
+    private func place(_ step: Step) throws(Errno) {
+        let (folder, item) = (step.change.folder, step.item)
+        let found = try Self.status(item.name, in: folder)
         guard found?.inode == item.old?.inode, found?.birth == item.old?.birth else { throw .staleNFSFileHandle }
         switch (item.new, item.old) {
-        case (.some, .some):
-            do throws(Errno) {
-                try Self.rename(item.hidden, to: item.name, in: change.folder, CL_RENAME_EXCHANGE)
-            } catch .invalidArgument {
-                // A file system that cannot: the old version is gone with it.
-                try Self.rename(item.hidden, to: item.name, in: change.folder, 0)
-                step.isReversible = false
-            }
-        case (.some, nil): try Self.rename(item.hidden, to: item.name, in: change.folder, 0)
-        case (nil, .some): try Self.rename(item.name, to: item.hidden, in: change.folder, 0)
+        case (.some, .some) where id == nil: try Self.rename(item.hidden, to: item.name, in: folder)
+        case (.some, .some): try exchange(item, in: folder)
+        case (.some, nil): try renameFreely(item.hidden, to: item.name, in: folder)
+        case (nil, .some): try renameFreely(item.name, to: item.hidden, in: folder)
         case (nil, nil): break
         }
     }
 
-    private static func undo(_ step: Step) {
-        let item = step.item
-        switch (item.new, item.old) {
-        case (.some, .some): try? rename(item.hidden, to: item.name, in: step.change.folder, CL_RENAME_EXCHANGE)
-        case (.some, nil): try? rename(item.name, to: item.hidden, in: step.change.folder, 0)
-        case (nil, .some): try? rename(item.hidden, to: item.name, in: step.change.folder, 0)
-        case (nil, nil): break
+    /// False if it cannot be.
+    private func undo(_ step: Step) -> Bool {
+        let (folder, item) = (step.change.folder, step.item)
+        do throws(Errno) {
+            switch (item.new, item.old) {
+            case (.some, .some): try exchange(item, in: folder)
+            case (.some, nil): try renameFreely(item.name, to: item.hidden, in: folder)
+            case (nil, .some): try renameFreely(item.hidden, to: item.name, in: folder)
+            case (nil, nil): break
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func exchange(_ item: GroupItem, in folder: Descriptor) throws(Errno) {
+        do throws(Errno) {
+            return try Self.rename(item.hidden, to: item.name, in: folder, CL_RENAME_EXCHANGE)
+        } catch .invalidArgument, .notSupported, .noFunction {
+            // A file system that cannot.
+        }
+        let aside = versions.names.next(for: item.old?.inode ?? 0, .staged)
+        try Self.rename(item.name, to: aside, in: folder)
+        do throws(Errno) {
+            try Self.rename(item.hidden, to: item.name, in: folder)
+        } catch {
+            try Self.rename(aside, to: item.name, in: folder)
+            throw error
+        }
+        try Self.rename(aside, to: item.hidden, in: folder)
+    }
+
+    /// To a name that nobody has taken meanwhile.
+    private func renameFreely(_ old: EntryName, to new: EntryName, in folder: Descriptor) throws(Errno) {
+        do throws(Errno) {
+            try Self.rename(old, to: new, in: folder, CL_RENAME_NOREPLACE)
+        } catch .invalidArgument, .notSupported, .noFunction {
+            try Self.rename(old, to: new, in: folder)
+        } catch .fileExists {
+            throw .staleNFSFileHandle
         }
     }
 
@@ -115,12 +148,12 @@ public struct GroupPublication: Sendable {
 
     /// It is not to be. The staged versions stay where they are.
     public func abandon() {
-        if let id { try? versions.intents.finish(id) }
+        if let id, !isStuck { try? versions.intents.finish(id) }
     }
 
     // MARK: - System calls
 
-    private static func status(_ name: EntryName, in folder: Descriptor) throws(Errno) -> GroupItem.Version? {
+    static func status(_ name: EntryName, in folder: Descriptor) throws(Errno) -> GroupItem.Version? {
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         if result == -ENOENT { return nil }
@@ -128,7 +161,7 @@ public struct GroupPublication: Sendable {
         return GroupItem.Version(status)
     }
 
-    static func rename(_ old: EntryName, to new: EntryName, in folder: Descriptor, _ flags: UInt32) throws(Errno) {
+    static func rename(_ old: EntryName, to new: EntryName, in folder: Descriptor, _ flags: UInt32 = 0) throws(Errno) {
         _ = try check(
             old.withCString { old in new.withCString { cl_renameat2(folder.number, old, folder.number, $0, flags) } })
     }
@@ -147,7 +180,11 @@ public struct GroupPublication: Sendable {
 
 extension VersionStore {
     /// Readies names to be changed together; to be followed by `commit` and `finish`, or by `abandon`.
-    public func prepare(_ changes: [GroupChange]) throws(Errno) -> GroupPublication { try GroupPublication(changes, self) }
+    ///
+    /// - Parameter isDurable: a single one, too, is to survive a power cut from `finish` on.
+    public func prepare(_ changes: [GroupChange], isDurable: Bool = false) throws(Errno) -> GroupPublication {
+        try GroupPublication(changes, self, isDurable: isDurable)
+    }
 
     /// A hidden name for a version that is made by others, and that a claim publishes.
     public func stagedName(for document: UInt64 = 0) -> EntryName { names.next(for: document, .staged) }

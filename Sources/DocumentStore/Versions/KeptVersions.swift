@@ -90,6 +90,8 @@ public final class KeptVersions: Sendable {
         let about = try Descriptor(opening: Self.about(id), in: folder, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         do throws(Errno) {
             try WholeFile.write(version.record.bytes, to: about)
+            // A file with other names is somebody's document.
+            let moving = moving && status.st.st_nlink <= 1
             if version.hasContent { try store(file, moving: moving, as: "\(id)", owner: version.owner) }
         } catch {
             remove(id)

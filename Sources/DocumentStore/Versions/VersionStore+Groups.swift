@@ -20,48 +20,105 @@ extension VersionStore {
     }
 
     private func complete(_ item: GroupItem, _ recovery: inout Recovery) throws(Errno) {
+        if let new = item.new, let folder = try? OpenFolder.at(item.folder, below: root),
+            try GroupPublication.status(item.hidden, in: folder) == nil,
+            try GroupPublication.status(item.name, in: folder)?.isSameFile(as: new) == true
+        {
+            return
+        }
         guard let (folder, path) = try place(of: item.hidden, in: item.folder) else {
             // Done, but for a name that was to go.
             guard item.new == nil, let folder = try? OpenFolder.at(item.folder, below: self.root) else { return }
-            if try Self.version(item.name, in: folder) == item.old { WorkingCopy.unlink((folder, item.name)) }
+            if try GroupPublication.status(item.name, in: folder) == item.old { WorkingCopy.unlink((folder, item.name)) }
             return try GroupPublication.sync(folder)
         }
-        let hidden = try Self.version(item.hidden, in: folder)
-        if let new = item.new, let hidden, hidden.isSameFile(as: new) {
-            let found = try Self.version(item.name, in: folder)
-            if found == item.old {
+        let hidden = try GroupPublication.status(item.hidden, in: folder)
+        if let old = item.old, let hidden, hidden.isSameFile(as: old) {
+            // The old version, whose place the new one has taken.
+            WorkingCopy.unlink((folder, item.hidden))
+        } else {
+            let found = try GroupPublication.status(item.name, in: folder)
+            let aside = try found == nil ? item.old.flatMap { (old) throws(Errno) in try Self.aside(old, in: folder) } : nil
+            let isNew = item.new.map { hidden?.isSameFile(as: $0) == true } ?? false
+            if isNew, found == item.old || aside != nil {
                 try GroupPublication.rename(item.hidden, to: item.name, in: folder, 0)
+                if let aside { WorkingCopy.unlink((folder, aside)) }
                 recovery.completed += 1
             } else {
                 try keep(try Self.opened(item.hidden, in: folder), path.appending(item.name), .edited)
                 recovery.kept += 1
                 WorkingCopy.unlink((folder, item.hidden))
             }
-        } else {
-            // The old version, whose place the new one has taken.
-            WorkingCopy.unlink((folder, item.hidden))
         }
         try GroupPublication.sync(folder)
     }
 
-    private static func version(_ name: EntryName, in folder: Descriptor) throws(Errno) -> GroupItem.Version? {
+    /// The hidden name to which the old version was put aside, on a file system that cannot exchange names.
+    private static func aside(_ old: GroupItem.Version, in folder: Descriptor) throws(Errno) -> EntryName? {
+        Self.name(of: old.inode, in: folder).flatMap { $0.withCString(HiddenName.isHidden) ? $0 : nil }
+    }
+}
+
+extension VersionStore {
+    /// Keeps a version that stands under a hidden name, where it stays.
+    public func keepStaged(_ hidden: EntryName, in folder: Descriptor, document: StorePath) throws(Errno) {
+        try keep(try Self.opened(hidden, in: folder), document, .unpublished)
+    }
+
+    /// Keeps a document that is about to be removed for good.
+    public func keepRemoved(_ name: EntryName, in folder: Descriptor, document: StorePath) throws(Errno) {
+        try keep(try Self.opened(name, in: folder), document, .removed)
+    }
+}
+
+/// A copy of a document that somebody works on, under a hidden name, until it is published together with others.
+public struct StagedCopy: Sendable {
+    public let name: EntryName
+    /// The document's when it was copied.
+    let base: VersionAttributes
+    let hasProjects: Bool
+    /// What the copy was like when it was made.
+    let identity: FileIdentity
+    let changed: timespec
+
+    /// Whether nothing was done to it since it was made.
+    public func isUntouched(in folder: Descriptor) -> Bool {
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        if result == -ENOENT { return nil }
-        _ = try check(result)
-        return GroupItem.Version(status)
+        return result == 0 && FileIdentity(status) == identity && status.st.st_ctim.tv_sec == changed.tv_sec
+            && status.st.st_ctim.tv_nsec == changed.tv_nsec
+    }
+
+    /// Does to the version what others have changed of the document's attributes since it was copied, but for those that were
+    /// changed of the version too. Both open for reading.
+    public func mergeAttributes(from document: Descriptor, to version: Descriptor) throws(Errno) {
+        do throws(AttributeFailure) {
+            var theirs = AttributeChanges(from: base, to: try attributes(of: document, isDocument: true))
+            if theirs.isEmpty { return }
+            theirs.leaveOut(AttributeChanges(from: base, to: try attributes(of: version, isDocument: false)))
+            try theirs.apply(to: version)
+        } catch {
+            throw error.errno
+        }
+    }
+
+    private func attributes(of file: Descriptor, isDocument: Bool) throws(AttributeFailure) -> VersionAttributes {
+        try VersionAttributes(of: file, isDocument: isDocument, hasProjects: hasProjects)
     }
 }
 
 extension WorkingCopy {
     /// Gives the copy the document's content and times, and a hidden name in its folder: for who is to work on it until it is
     /// published together with others. Afterwards the copy is as discarded, but for that name.
-    public func stage(in folder: Descriptor) throws(Errno) -> EntryName {
+    public func stage(in folder: Descriptor) throws(Errno) -> StagedCopy {
         do throws(Errno) {
             try FileCopy.copy(document, to: file)
             let times = try OpenFolder.status(of: document).st
             _ = try check(cl_futimens(file.number, [times.st_atim, times.st_mtim]))
-            return try nameHidden(in: folder, .staged).name
+            let name = try nameHidden(in: folder, .staged).name
+            return StagedCopy(
+                name: name, base: base, hasProjects: traits.hasProjects, identity: identity,
+                changed: try OpenFolder.status(of: file).st.st_ctim)
         } catch {
             discard()
             throw error

@@ -150,7 +150,7 @@ extension VersionStore {
     }
 
     /// The name of the file with this inode number; nil if there is none in the folder.
-    private static func name(of inode: UInt64, in folder: Descriptor) -> EntryName? {
+    static func name(of inode: UInt64, in folder: Descriptor) -> EntryName? {
         let walk = FolderWalk(root: folder)
         var names: [EntryName] = []
         guard let visit = try? walk.next() else { return nil }

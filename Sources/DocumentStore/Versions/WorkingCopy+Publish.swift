@@ -7,11 +7,7 @@ extension WorkingCopy {
     /// Has the content on disk before a name can lead to it, where the file system needs that (`FileSystemTraits.Ordering`). What
     /// comes before `publish`; may wait for the disk, so nothing that others wait for should be held.
     public func writeOut() throws(Errno) {
-        switch traits.ordering {
-        case .nothing: return
-        case .writeOut: _ = try check(cl_write_out(file.number))
-        case .sync: _ = try check(cl_fsync(file.number, 1))
-        }
+        try traits.ordering.writeOut(file)
     }
 
     /// Has the disk begin with what `writeOut` will wait for. Waits only where the disk takes no more requests.

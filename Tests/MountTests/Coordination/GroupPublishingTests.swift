@@ -5,32 +5,6 @@ extension MountTests {
     /// What the holder of a claim saves, and what it starts, appears together when the claim ends, or not at all.
     @Suite(.sharedMounts)
     struct GroupPublishingTests {
-        /// `inside` runs the script in its input within a claim of `one`, `two` and `new`; `outside` runs one, while that waits, as
-        /// somebody who has no part in the claim, in a shell from before it.
-        private static let functions = """
-            rm -f "$T"/asked "$T"/answered "$T"/saved; mkfifo "$T/asked" "$T/answered"
-            (while read -r _ <"$T/asked"; do bash -euo pipefail "$T/outside" && echo 0 >"$T/answered" || echo 1 >"$T/answered"; done) &
-            keeper=$!
-            outside() { cat >"$T/outside"; echo go >"$T/asked"; read -r status <"$T/answered"; return $status; }
-            export -f outside; export T
-            inside() {
-                cat >"$T/inside"; quire coordinate --write one --write two --write new -- bash -euo pipefail "$T/inside"
-            }
-            trap 'kill $keeper $(jobs -p) 2>/dev/null || true' EXIT
-
-            """
-
-        private static let prepare = """
-            echo old one >one; echo old two >two; setfattr -n user.xdg.tags -v tag one; setfattr -n user.xdg.tags -v tag two
-            """
-
-        private func run(_ kind: SaveMount, _ script: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-            try withSharedMount(kind, prepare: Self.prepare) { (mount: Mount) throws in
-                try mount.shell(Self.functions + script, sourceLocation: sourceLocation)
-                try expectNothingHidden(mount)
-            }
-        }
-
         /// How programs save a document.
         static let savers = [
             "echo new $name >$name", "printf 'new ' >$name; echo $name >>$name", "echo new $name >.$name.tmp; mv .$name.tmp $name",
@@ -40,6 +14,10 @@ extension MountTests {
             "vim -es -c 's/old/new/' -c wq $name", "vim -es -c 'set nobackup nowritebackup' -c 's/old/new/' -c wq $name",
             "python3 -c 'import os; f = open(\"'$name'\", \"r+\"); f.write(\"new\"); f.flush(); os.fsync(f.fileno())'",
         ]
+
+        private func run(_ kind: SaveMount, _ script: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            try WithinClaim.run(kind, script, sourceLocation: sourceLocation)
+        }
 
         @Test(arguments: SaveMount.accounts, savers)
         func savesAppearTogether(kind: SaveMount, saver: String) throws {

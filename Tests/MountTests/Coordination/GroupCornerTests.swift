@@ -1,0 +1,167 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// What could lose or show something of what is saved within claims.
+    @Suite(.sharedMounts)
+    struct GroupCornerTests {
+        private func run(_ kind: SaveMount, _ script: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            try WithinClaim.run(kind, script, sourceLocation: sourceLocation)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func anInnerClaimThatIsDiscardedTakesNothingOfTheOuterOnes(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END'
+                quire coordinate --write one -- sh -c 'echo inner >one; sleep 1; test "$(cat one)" = inner && exit 3; exit 4' &
+                sleep 0.5; echo outer >one; status=0; wait $! || status=$?; [ $status = 3 ]; [ "$(cat one)" = outer ]
+                outside <<<'[ "$(cat one)" = "old one" ]'
+                END
+                [ "$(cat one)" = outer ]
+                """)
+        }
+
+        /// One process opens nothing: it truncates by name.
+        @Test(arguments: SaveMount.accounts)
+        func documentsTruncatedByNameAreTheClaimsToo(kind: SaveMount) throws {
+            try run(kind, """
+                status=0; inside <<'END' || status=$?
+                python3 -c 'import os; os.truncate("one", 3); open("two", "r+").write("new"); os.truncate("two", 5)'
+                [ "$(cat one two)" = 'oldnew t' ]
+                outside <<<'[ "$(cat one two)" = "$(printf "old one\\nold two")" ]'
+                exit 3
+                END
+                [ $status = 3 ]; [ "$(cat one two)" = "$(printf 'old one\nold two')" ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aDocumentMovedOverAClaimedOneComesBack(kind: SaveMount) throws {
+            try run(kind, """
+                echo draft >draft; sleep 0.1
+                for ending in 'exit 3' 'kill -9 $PPID $$'; do
+                    echo "mv draft one; [ \\"\\$(cat one)\\" = draft ]; $ending" | inside || true
+                    for try in $(seq 100); do [ -e draft ] && break; sleep 0.05; done
+                    [ "$(cat one)" = 'old one' ]; [ "$(cat draft)" = draft ]; [ "$(ls | tr '\n' ' ')" = 'draft one two ' ]
+                done
+                echo draft2 >draft; rm draft
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whatIsMovedAsideIsACopy(kind: SaveMount) throws {
+            try run(kind, """
+                status=0; inside <<'END' || status=$?
+                mv one tmp; echo more >>tmp; mv tmp one; mv two two.bak; echo more >>two.bak; [ "$(wc -l <one)" = 2 ]
+                outside <<<'[ "$(cat one two)" = "$(printf "old one\\nold two")" ]'
+                exit 3
+                END
+                [ $status = 3 ]; [ "$(cat one two)" = "$(printf 'old one\nold two')" ]
+                [ "$(stat -c %h one two two.bak | tr '\n' ' ')" = '1 1 1 ' ]; rm two.bak
+                """)
+        }
+
+        /// A hidden version may be a document that others have.
+        @Test(arguments: SaveMount.accounts)
+        func keepingAVersionChangesNoOtherDocument(kind: SaveMount) throws {
+            try run(kind, """
+                echo shared >shared; chmod 644 shared one
+                inside <<'END' &
+                mv one two; ln shared new; echo $PPID $$ >"$T/saved.new"; mv "$T/saved.new" "$T/saved"; exec sleep 60
+                END
+                while [ ! -e "$T/saved" ]; do sleep 0.02; done
+                kill -9 $(cat "$T/saved")
+                for try in $(seq 100); do quire coordinate --write one --timeout 0 -- true 2>/dev/null && break; sleep 0.05; done
+                [ "$(stat -c '%a %h' shared one | tr '\n' ' ')" = '644 1 644 1 ' ]; rm shared
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whatOthersChangeOfAttributesHolds(kind: SaveMount) throws {
+            try run(kind, """
+                chmod 644 one two
+                inside <<'END'
+                echo new >one; echo new >two; chmod 640 two
+                outside <<<'chmod 600 one two; setfattr -n user.xdg.tags -v other one'
+                END
+                [ "$(cat one two)" = "$(printf 'new\nnew')" ]; [ "$(stat -c %a one two | tr '\n' ' ')" = '600 640 ' ]
+                [ "$(getfattr --only-values -n user.xdg.tags one)" = other ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whatIsOpenedAndNotWrittenIsLetBe(kind: SaveMount) throws {
+            try run(kind, """
+                before=$(stat -c %i "$S/one")
+                inside <<<'python3 -c "open(\\"one\\", \\"r+\\").close()"'
+                [ "$(stat -c %i "$S/one")" = $before ]; [ "$(cat one)" = 'old one' ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func linksAndFoldersAreMadeAtOnce(kind: SaveMount) throws {
+            try run(kind, """
+                mkdir folder folder/inner; echo a >folder/a; echo b >folder/inner/b; mkdir photos
+                inside <<'END'
+                echo new >two; ln -sf two one; [ "$(readlink one)" = two ]
+                END
+                [ "$(readlink one)" = two ]; [ "$(cat two)" = new ]; rm one
+                status=0; quire coordinate --write album -- sh -c 'mv photos album; exit 3' || status=$?
+                [ $status = 3 ]; [ -d album ]; rmdir album
+                quire coordinate --write folder --option replacing -- rm -r folder/inner; [ ! -e folder/inner ]; [ -e folder/a ]
+                status=0; quire coordinate --write folder --option replacing -- sh -c 'rm folder/a; rmdir folder; exit 3' || status=$?
+                [ $status = 3 ]; quire recover list . | grep -w folder/a
+                """)
+        }
+
+        /// Who goes on after its claim has ended saves as everybody does, and what is claimed next is published.
+        @Test(arguments: SaveMount.accounts)
+        func whoIsLateSavesForItself(kind: SaveMount) throws {
+            try run(kind, """
+                for n in 1 2 3 4 5 6; do
+                    inside <<<"(sleep 0.0$n; echo late \\$BASHPID >one) >/dev/null 2>&1 & echo at once >two"
+                    sleep 0.2; grep -q late one; [ "$(cat two)" = 'at once' ]
+                    inside <<<'echo next >one'; [ "$(cat one)" = next ]
+                done
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aLargeCopyThatIsLateIsNobodys(kind: SaveMount) throws {
+            try run(kind, """
+                head -c 300M /dev/zero >one
+                quire coordinate --write one -- sh -c '(printf x | dd of=one conv=notrunc 2>/dev/null) & sleep 0.05; kill -9 $PPID' || true
+                for try in $(seq 200); do
+                    quire coordinate --write one --timeout 0 -- sh -c 'echo next >one' 2>/dev/null && break; sleep 0.05
+                done
+                [ "$(cat one)" = next ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func whatIsWrittenBesideIsKept(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END'
+                echo new >one; echo beside >>"$S/one"
+                END
+                [ "$(cat one)" = new ]; quire recover list . | grep -w one | grep -i saved
+                """)
+        }
+
+        /// A file system that cannot exchange names.
+        @Test func groupsArePublishedWhereNamesCannotBeExchanged() throws {
+            let mount = try Mount(.root)
+            defer { mount.end() }
+            try mount.shell("mkdir \"$T/below\"; bindfs \"$T/below\" \"$S\"; echo old >\"$S/one\"; echo old >\"$S/two\"", in: "/")
+            defer { _ = try? mount.attempt("umount -l \"$S\"", in: "/") }
+            try mount.mount(Account.root.options)
+            try mount.shell("""
+                for round in 1 2 3; do
+                    quire coordinate --write one --write two --write new -- sh -c "echo $round >one; echo $round >two; echo $round >new"
+                    [ "$(cat one two new | sort -u)" = $round ]; [ "$(ls "$T/below" | tr '\\n' ' ')" = 'new one two ' ]
+                done
+                """)
+            mount.end()
+        }
+    }
+}
