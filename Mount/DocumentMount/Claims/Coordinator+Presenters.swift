@@ -99,17 +99,18 @@ extension Coordinator {
             guard let last else { return }
             let page = events.events(after: last, limit: Self.mostEvents) { _ in true }
             guard page.next > last || page.hasOverflowed else { return }
-            change { state, actions in
-                // Another thread was first.
-                guard state.lastEvent == last else { return }
+            let isFirst = change { state, actions in
+                // Another thread has told them: of all but the latest, perhaps.
+                guard state.lastEvent == last else { return false }
                 state.lastEvent = page.next
                 if page.hasOverflowed {
                     for session in state.sessions.values { session.lose() }
                     actions.sessions = Array(state.sessions.values)
                 }
                 for event in page.events { tell(event, &state, &actions) }
+                return true
             }
-            guard page.events.count == Self.mostEvents else { return }
+            guard !isFirst || page.events.count == Self.mostEvents else { return }
         }
     }
 

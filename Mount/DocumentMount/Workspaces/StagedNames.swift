@@ -101,7 +101,8 @@ extension Node {
 extension Node.Link {
     /// The inode number that a claim's copy of a document is shown with: the document's. Editors take another one for another file.
     var copiedInode: UInt64? {
-        guard let names = parent.staged.load(), names.isUsed, let staged = names.staged(as: name), staged.copy != nil else { return nil }
+        guard let names = parent.staged.load(), names.isUsed, let staged = names.staged(as: name), staged.copy != nil
+        else { return nil }
         return staged.base?.identity.inode
     }
 

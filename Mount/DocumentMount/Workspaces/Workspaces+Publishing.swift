@@ -34,8 +34,8 @@ extension Workspaces {
             // The inner one has saved later.
             let before = names[place.name, outer]
             let handed = StagedNames.Staged(
-                claim: outer, hidden: staged.hidden, base: before.map(\.base) ?? staged.base, caller: staged.caller, copy: staged.copy,
-                origin: staged.origin)
+                claim: outer, hidden: staged.hidden, base: before.map(\.base) ?? staged.base, caller: staged.caller,
+                copy: staged.copy, origin: staged.origin)
             enter(place.name, in: place.folder, handed)
             unstage(place, for: claim)
             if let hidden = before?.hidden { remove(hidden, in: place.folder) }
@@ -48,8 +48,8 @@ extension Workspaces {
         guard let names = place.folder.staged.load(), let folder = try? locator.folder(place.folder) else { return false }
         return names.changing.withLock {
             guard let staged = names[place.name, claim], let hidden = staged.hidden, let copy = staged.copy,
-                copy.isUntouched(in: folder), let version = known(hidden, in: folder), version.versions.load()?.isActive.load(ordering: .relaxed) != true,
-                version.state.withLock({ $0.handles.isEmpty })
+                copy.isUntouched(in: folder), let version = known(hidden, in: folder),
+                version.versions.load()?.isActive.load(ordering: .relaxed) != true, version.state.withLock({ $0.handles.isEmpty })
             else { return false }
             unstage(place, for: claim)
             remove(hidden, in: place.folder)
@@ -116,8 +116,8 @@ extension Workspaces {
     /// What was closed just now may not have ended yet as a save.
     private func awaitEnds(of places: [Place], _ claim: ClaimID) {
         for place in places {
-            guard let hidden = place.folder.staged.load()?[place.name, claim]?.hidden, let folder = try? locator.folder(place.folder),
-                let versions = known(hidden, in: folder)?.versions.load()
+            guard let hidden = place.folder.staged.load()?[place.name, claim]?.hidden,
+                let folder = try? locator.folder(place.folder), let versions = known(hidden, in: folder)?.versions.load()
             else { continue }
             saves.awaitDoubtfulEnds(versions)
         }
@@ -172,7 +172,8 @@ extension Workspaces {
     private func commit(
         _ group: inout GroupPublication, _ changes: [Change], _ places: [Place], _ claim: ClaimID
     ) throws(Errno) {
-        let folders = Array(Dictionary(places.map { (ObjectIdentifier($0.folder), $0.folder) }, uniquingKeysWith: { one, _ in one }).values)
+        let byIdentity = Dictionary(places.map { (ObjectIdentifier($0.folder), $0.folder) }) { one, _ in one }
+        let folders = Array(byIdentity.values)
         // Operations that change names look for saves then.
         saves.clock.isNeeded.add(1, ordering: .sequentiallyConsistent)
         defer { saves.clock.isNeeded.subtract(1, ordering: .sequentiallyConsistent) }

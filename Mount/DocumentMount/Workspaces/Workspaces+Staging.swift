@@ -147,7 +147,8 @@ extension Workspaces {
             if let source, source.hidden == nil, !source.isNew { throw .noSuchFileOrDirectory }
             if flags & CL_RENAME_NOREPLACE != 0, let target, target.isThere { throw .fileExists }
             let place = target?.staged.hidden ?? newName
-            let origin = source.map(\.staged.origin) ?? target.flatMap { self.origin(oldName, in: old.parent, for: $0.staged.claim) }
+            let origin =
+                source.map(\.staged.origin) ?? target.flatMap { self.origin(oldName, in: old.parent, for: $0.staged.claim) }
             if let source { try reserve(oldName, in: old.parent, for: source.staged.claim) }
             if let target { try reserve(newName, in: new.parent, for: target.staged.claim) }
             if let source, source.isNew {

@@ -20,7 +20,8 @@ public struct GroupChange: Sendable {
 /// Names that change together: all or none, also across a crash from `prepare` on.
 ///
 /// Versions change places with those they replace (RENAME_EXCHANGE; by way of a third name where the file system cannot), so that
-/// what was done can be undone until the last is in place. A single one is renamed over the other. The caller keeps who looks names up waiting meanwhile, if they are to see all changes or none.
+/// what was done can be undone until the last is in place. A single one is renamed over the other. The caller keeps who looks names
+/// up waiting meanwhile, if they are to see all changes or none.
 public struct GroupPublication: Sendable {
     private struct Step: Sendable {
         let change: GroupChange
@@ -64,8 +65,8 @@ public struct GroupPublication: Sendable {
         if change.staged != nil, new == nil { throw .noSuchFileOrDirectory }
         let old = try status(change.name, in: change.folder)
         return GroupItem(
-            folder: change.folderPath, name: change.name, hidden: change.staged ?? versions.names.next(for: old?.inode ?? 0, .staged),
-            new: new, old: old)
+            folder: change.folderPath, name: change.name,
+            hidden: change.staged ?? versions.names.next(for: old?.inode ?? 0, .staged), new: new, old: old)
     }
 
     /// Changes the names. Throws .staleNFSFileHandle if one stands for another file than at `prepare`, or what a rename said;
