@@ -14,22 +14,24 @@ struct Dispatcher: Sendable {
         var endsStream = false
     }
 
-    private let methods: MethodTable
+    private let decoder = JSONDecoder()
+    private static let encoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }()
 
     init(service: any MountService, version: String) {
         let own = [
             MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service),
             CoordinationInterface.interface(service), PresenterInterface.interface(service),
         ]
-        methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
+        decoder.userInfo[CallMessage.methodsKey] =
+            MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }
 
     /// The call that a message is; nil if it is none at all.
-    func call(_ message: Data) -> CallMessage? {
-        let decoder = JSONDecoder()
-        decoder.userInfo[CallMessage.methodsKey] = methods
-        return try? decoder.decode(CallMessage.self, from: message)
-    }
+    func call(_ message: Data) -> CallMessage? { try? decoder.decode(CallMessage.self, from: message) }
 
     /// - Parameters:
     ///   - call: nil: what came is no call.
@@ -44,7 +46,8 @@ struct Dispatcher: Sendable {
         do {
             switch try call.call.get().run {
             case .once(let run):
-                let reply = Self.message(Reply(parameters: try run(connection)))
+                let parameters = try run(connection)
+                let reply = parameters is Empty ? Self.empty : Self.message(Reply(parameters: parameters))
                 return Outcome(reply: call.oneway ? nil : reply)
             case .stream(let isEndless, let open):
                 guard !call.oneway, call.more || !isEndless else { throw VarlinkError.expectedMore }
@@ -75,14 +78,15 @@ struct Dispatcher: Sendable {
     }
 
     private static func message(_ reply: some Encodable) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(reply) else {
             // Only a number that JSON cannot write (an infinity) comes here.
             return encode(VarlinkError(.failed("the reply cannot be written as JSON")))
         }
         return Array(data) + [0]
     }
+
+    /// What most calls are answered.
+    private static let empty = message(Reply(parameters: Empty()))
 
     private struct Reply: Encodable {
         enum Key: CodingKey { case parameters, continues }
