@@ -13,6 +13,8 @@ public struct CoordinationSnapshot: Sendable {
         /// In seconds.
         public let age: Double
         public let behind: [ClaimID]
+        /// Names staged for it.
+        public internal(set) var unpublished = 0
     }
 
     public struct PresenterEntry: Sendable {
@@ -48,6 +50,8 @@ extension MountedStore {
     public func coordination(for caller: Credentials) -> CoordinationSnapshot {
         var found = fileSystem.coordinator.snapshot
         found.locks = locks
+        let counts = fileSystem.workspaces.counts
+        for index in found.claims.indices { found.claims[index].unpublished = counts[found.claims[index].id] ?? 0 }
         let reach = fileSystem.tags.reach
         guard !reach.isUnlimited(caller) else { return found }
         // A claim on something out of reach is not told of at all.

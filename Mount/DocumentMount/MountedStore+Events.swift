@@ -13,7 +13,7 @@ extension MountedStore {
 
         fileprivate init(_ hub: EventHub, _ body: @escaping @Sendable () -> Void) {
             self.hub = hub
-            id = hub.listen(body)
+            id = hub.listen(isPaced: true, body)
         }
 
         deinit { hub.endListening(id) }

@@ -21,7 +21,7 @@ final class StubMount: MountService {
             claims: [
                 .init(
                     id: 3, state: "begun", paths: [DocumentPath("/store/c".utf8)], writing: true, pid: 9, process: "quire", uid: 0,
-                    purpose: "sync", age: 0.25, behind: [1])
+                    purpose: "sync", age: 0.25, behind: [1], unpublished: 2)
             ],
             waitingOpens: 1,
             presenters: [

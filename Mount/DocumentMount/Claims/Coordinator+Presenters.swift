@@ -17,7 +17,7 @@ extension Coordinator {
             guard !session.isEnded, session.count < Self.mostPresented else { return nil }
             session.count += 1
             if state.listener == nil {
-                state.listener = events.listen { [unowned self] in tellPresenters() }
+                state.listener = events.listen(isPaced: false) { [unowned self] in tellPresenters() }
                 state.lastEvent = events.lastKnownSequence
             }
             let id = state.presenters.register(

@@ -1,3 +1,4 @@
+import CLinux
 import Coordination
 import FuseKernel
 import Glibc
@@ -40,8 +41,13 @@ final class EventHub: Sendable {
         /// Those that are being made events.
         var settling: [Happening] = []
         var isLost = false
-        var listeners: [ListenerID: @Sendable () -> Void] = [:]
+        var listeners: [ListenerID: Listener] = [:]
         var last: UInt64 = 0
+    }
+
+    private struct Listener {
+        let isPaced: Bool
+        let body: @Sendable () -> Void
     }
 
     struct ListenerID: Hashable, Sendable { fileprivate let rawValue: UInt64 }
@@ -54,6 +60,8 @@ final class EventHub: Sendable {
     private let settling = ThreadLock()
     private let wake = Signal()
     private let isListenedTo = Atomic<Bool>(false)
+    /// Somebody is to be told at once.
+    private let isUrgent = Atomic<Bool>(false)
     private let processes = EventProcesses()
     private let isOver = Atomic<Bool>(false)
     private let thread = Mutex<NamedThread?>(nil)
@@ -124,14 +132,14 @@ final class EventHub: Sendable {
 
     // MARK: - Listening
 
-    /// Has `body` called when there are new events, with no lock held, on the hub's thread or that of who asked for the last
-    /// event. It is to be short.
-    func listen(_ body: @escaping @Sendable () -> Void) -> ListenerID {
+    /// Has `body` called, on the hub's thread and with no lock held, when there are new events. It is to be short. `isPaced`: the
+    /// more of these there are, the more seldom they are told.
+    func listen(isPaced: Bool, _ body: @escaping @Sendable () -> Void) -> ListenerID {
         state.withLock { state in
             state.last += 1
             let id = ListenerID(rawValue: state.last)
-            state.listeners[id] = body
-            isListenedTo.store(true, ordering: .relaxed)
+            state.listeners[id] = Listener(isPaced: isPaced, body: body)
+            listenersChanged(state)
             return id
         }
     }
@@ -139,13 +147,18 @@ final class EventHub: Sendable {
     func endListening(_ id: ListenerID) {
         state.withLock { state in
             state.listeners[id] = nil
-            isListenedTo.store(!state.listeners.isEmpty, ordering: .relaxed)
+            listenersChanged(state)
         }
+    }
+
+    private func listenersChanged(_ state: borrowing State) {
+        isListenedTo.store(!state.listeners.isEmpty, ordering: .relaxed)
+        isUrgent.store(state.listeners.values.contains { !$0.isPaced }, ordering: .relaxed)
     }
 
     /// The number of the last event until now.
     var lastSequence: UInt64 {
-        if settle() { wakeListeners() }
+        if settle() { wake.signal() }
         return log.withLock { $0.lastSequence }
     }
 
@@ -161,12 +174,40 @@ final class EventHub: Sendable {
     func start() {
         thread.withLock {
             $0 = NamedThread("quire-events") { [self] in
+                var told: (last: UInt64, time: Int64) = (0, 0)
                 while !isOver.load(ordering: .relaxed) {
                     wake.wait()
-                    if settle() { wakeListeners() }
+                    tellAtOnce()
+                    tellPaced(&told)
                 }
             }
         }
+    }
+
+    private func tellAtOnce() {
+        guard isUrgent.load(ordering: .relaxed) else { return }
+        _ = settle()
+        for listener in state.withLock({ Array($0.listeners.values) }) where !listener.isPaced { listener.body() }
+    }
+
+    /// What a listener costs, for some of the machine's time to be left.
+    private static let pause: Int64 = 150_000
+
+    /// Waits until it is time to tell those again that are not told at once.
+    private func tellPaced(_ told: inout (last: UInt64, time: Int64)) {
+        let count = state.withLock { state in state.listeners.values.count { $0.isPaced } }
+        let due = told.time + Int64(count) * Self.pause
+        while !isOver.load(ordering: .relaxed) {
+            let left = due - cl_monotonic_ns()
+            if left <= 0 { break }
+            wake.wait(seconds: Double(left) / 1e9)
+            tellAtOnce()
+        }
+        _ = settle()
+        let last = log.withLock { $0.lastSequence }
+        guard last != told.last else { return }
+        told = (last, cl_monotonic_ns())
+        for listener in state.withLock({ Array($0.listeners.values) }) where listener.isPaced { listener.body() }
     }
 
     func stop() {
@@ -189,8 +230,6 @@ final class EventHub: Sendable {
     private func document(_ happening: Happening) -> Int64? {
         happening.oldPath.flatMap { document($0) } ?? document(happening.path)
     }
-
-    private func wakeListeners() { for listener in state.withLock({ Array($0.listeners.values) }) { listener() } }
 
     /// Makes events of what has happened. Whether there are new ones.
     private func settle() -> Bool {

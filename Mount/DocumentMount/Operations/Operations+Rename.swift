@@ -130,7 +130,7 @@ extension MountedFileSystem {
         let pair: (DocumentVersions, DocumentVersions)
         switch versions {
         case .done(let result): return result
-        case .toBeHeld(let one, let other): pair = one.lockKey <= other.lockKey ? (one, other) : (other, one)
+        case .toBeHeld(let one, let other): pair = one.order <= other.order ? (one, other) : (other, one)
         }
         let (one, other) = pair
         func checked() throws(Errno) -> Result? { try isSame() ? try body() : nil }

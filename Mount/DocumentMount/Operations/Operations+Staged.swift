@@ -16,6 +16,7 @@ extension MountedFileSystem {
             if let staged = workspaces.staged(shown, in: parent, for: caller) {
                 guard let hidden = staged.hidden else { return .absent(validity: .none) }
                 entry = try hidden.withCString { (name) throws(Errno) in try lookUp(name, in: parent, folder, caller) }
+                workspaces.shareLocks(table.node(entry.node), staged)
             } else {
                 do throws(Errno) {
                     entry = try lookUp(name, in: parent, folder, caller)

@@ -64,11 +64,14 @@ final class DocumentVersions: Sendable {
     let hasLastingEntry = Atomic<Bool>(false)
     /// When a version last took the document's name, in nanoseconds on the monotonic clock.
     let replaced = Atomic<Int64>(0)
-    /// Names the document for its locks, which hold for all its versions.
+    /// Of several documents the lower one's `naming` is taken first.
+    let order: UInt64
+    /// Names the document for its locks, which hold for all its versions, and for a claim's copy of it.
     let lockKey: UInt64
 
-    init(of node: Node) {
-        lockKey = node.generation
+    init(of node: Node, lockedAs lockKey: UInt64? = nil) {
+        order = node.generation
+        self.lockKey = lockKey ?? node.generation
         state = Mutex(State(identity: node.identity))
     }
 

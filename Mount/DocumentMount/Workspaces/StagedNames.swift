@@ -19,6 +19,8 @@ final class StagedNames: Sendable {
         let caller: Caller
         /// The hidden version is a copy of what stood there: to programs it is the same file.
         var copy: StagedCopy?
+        /// What was copied, with a lookup counted: locks on it hold for its copy.
+        var document: Node?
         /// Where the version stood for everybody before the claim put it under the name.
         var origin: Workspaces.Place?
     }

@@ -35,7 +35,7 @@ extension Workspaces {
             let before = names[place.name, outer]
             let handed = StagedNames.Staged(
                 claim: outer, hidden: staged.hidden, base: before.map(\.base) ?? staged.base, caller: staged.caller,
-                copy: staged.copy, origin: staged.origin)
+                copy: staged.copy, document: staged.document, origin: staged.origin)
             enter(place.name, in: place.folder, handed)
             unstage(place, for: claim)
             if let hidden = before?.hidden { remove(hidden, in: place.folder) }
@@ -181,7 +181,7 @@ extension Workspaces {
         var versions: [UInt64: DocumentVersions] = [:]
         for node in documents where node.isRegular {
             let shared = node.versions.storeIfNil(DocumentVersions(of: node))
-            versions[shared.lockKey] = shared
+            versions[shared.order] = shared
         }
         let locks = versions.sorted { $0.key < $1.key }.map(\.value)
         var copy = group

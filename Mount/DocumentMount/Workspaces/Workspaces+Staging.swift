@@ -53,7 +53,8 @@ extension Workspaces {
         let base = StagedNames.Base(status)
         enter(
             link.name, in: link.parent,
-            StagedNames.Staged(claim: claim, hidden: copy.name, base: base, caller: caller, copy: copy))
+            StagedNames.Staged(
+                claim: claim, hidden: copy.name, base: base, caller: caller, copy: copy, document: node))
         return copy.name
     }
 
@@ -65,9 +66,16 @@ extension Workspaces {
         let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
         defer { table.forget(node, count: 1) }
         hidden.withCString { _ = node.seen(in: parent, name: $0, hasOtherNames: false) }
+        shareLocks(node, parent.staged.load()?.staged(as: hidden))
         guard let opening = try? saves.open(node, flags: flags, caller, creates: true) else { return }
         // Live: nothing is opened yet.
         saves.abandoned(opening)
+    }
+
+    /// Locks on a document exclude those on a claim's copy of it.
+    func shareLocks(_ node: Node, _ staged: StagedNames.Staged?) {
+        guard let document = staged?.document, node.versions.load() == nil else { return }
+        _ = node.versions.storeIfNil(DocumentVersions(of: node, lockedAs: document.lockKey))
     }
 
     // MARK: - Names

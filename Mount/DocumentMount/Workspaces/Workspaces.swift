@@ -124,7 +124,11 @@ final class Workspaces: Sendable {
 
     /// The same for a name that was reserved.
     func enter(_ name: EntryName, in folder: Node, _ staged: StagedNames.Staged) {
-        if folder.staged.storeIfNil(StagedNames()).set(name, staged) { table.hold(folder) }
+        let names = folder.staged.storeIfNil(StagedNames())
+        if let document = staged.document { table.hold(document) }
+        let before = names[name, staged.claim]
+        if names.set(name, staged) { table.hold(folder) }
+        if let document = before?.document { table.forget(document, count: 1) }
         // What the kernel remembers of the name holds for all.
         forget(name, in: folder)
     }
@@ -133,8 +137,10 @@ final class Workspaces: Sendable {
     func unstage(_ place: Place, for claim: ClaimID) {
         guard let names = place.folder.staged.load() else { return }
         _ = state.withLock { $0.places[claim]?.remove(place) }
+        let document = names[place.name, claim]?.document
         let isLast = names.remove(place.name, claim)
         forget(place.name, in: place.folder)
+        if let document { table.forget(document, count: 1) }
         if isLast { table.forget(place.folder, count: 1) }
     }
 

@@ -15,13 +15,16 @@ public struct CoordinationStatus: Codable, Hashable, Sendable {
         public var age: Double
         /// The claims that it waits for.
         public var behind: [UInt64]
+        /// How many names were saved or removed within it, which are everybody's when it ends.
+        public var unpublished: Int
 
         public init(
             id: UInt64, state: String, paths: [DocumentPath], writing: Bool, pid: Int32, process: String, uid: UInt32,
-            purpose: String?, age: Double, behind: [UInt64]
+            purpose: String?, age: Double, behind: [UInt64], unpublished: Int
         ) {
             (self.id, self.state, self.paths, self.writing, self.pid) = (id, state, paths, writing, pid)
             (self.process, self.uid, self.purpose, self.age, self.behind) = (process, uid, purpose, age, behind)
+            self.unpublished = unpublished
         }
     }
 

@@ -74,6 +74,7 @@ enum MountInterface {
 
         # state: queued (behind other claims), begun (waiting for presenters and
         # writers) or granted; age in seconds; behind: the claims it waits for.
+        # unpublished: how many names were saved within it, to be everybody's when it ends.
         type Claim (
           id: int,
           state: string,
@@ -84,7 +85,8 @@ enum MountInterface {
           uid: int,
           purpose: ?string,
           age: float,
-          behind: []int
+          behind: []int,
+          unpublished: int
         )
 
         # contents: what is in the folder too. unsaved: it shows what is not in the

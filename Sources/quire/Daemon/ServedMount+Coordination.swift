@@ -11,7 +11,7 @@ extension ServedMount {
                 .init(
                     id: claim.id.rawValue, state: claim.phase.rawValue, paths: claim.paths.map(place), writing: claim.isWriting,
                     pid: claim.holder.process, process: claim.holder.name, uid: claim.holder.user, purpose: claim.holder.purpose,
-                    age: claim.age, behind: claim.behind.map(\.rawValue))
+                    age: claim.age, behind: claim.behind.map(\.rawValue), unpublished: claim.unpublished)
             },
             waitingOpens: found.waitingOpens,
             presenters: found.presenters.prefix(Self.mostPresenters).map { presenter in

@@ -89,8 +89,9 @@ struct MountReport: Encodable {
             let paths = claim.paths.map { "\($0)" }.joined(separator: ", ")
             let purpose = claim.purpose.map { " for \($0)" } ?? ""
             let behind = claim.behind.isEmpty ? "" : ", behind \(claim.behind.map { "\($0)" }.joined(separator: ", "))"
+            let saved = claim.unpublished == 0 ? "" : ", \(claim.unpublished) saved and not published yet"
             return "    \(claim.id)  \(claim.writing ? "writing" : "reading") \(paths)  process \(claim.pid) (\(claim.process))\(purpose), "
-                + "\(claim.state) for \(seconds(claim.age))\(behind)"
+                + "\(claim.state) for \(seconds(claim.age))\(behind)\(saved)"
         }
         if status.waitingOpens > 0 { lines.append("  waiting      \(status.waitingOpens) to open what is claimed or presented") }
         lines.append("  presenters   \(status.presenterCount == 0 ? "none" : "\(status.presenterCount)")")

@@ -81,7 +81,7 @@ extension MountTests {
             try run(kind, """
                 chmod 644 one two
                 inside <<'END'
-                echo new >one; echo new >two; chmod 640 two
+                echo new >one; echo new >two; chmod 640 two; quire status . | grep '2 saved and not published yet'
                 outside <<<'chmod 600 one two; setfattr -n user.xdg.tags -v other one'
                 END
                 [ "$(cat one two)" = "$(printf 'new\nnew')" ]; [ "$(stat -c %a one two | tr '\n' ' ')" = '600 640 ' ]
@@ -135,6 +135,19 @@ extension MountTests {
                     quire coordinate --write one --timeout 0 -- sh -c 'echo next >one' 2>/dev/null && break; sleep 0.05
                 done
                 [ "$(cat one)" = next ]
+                """)
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aLockOnTheDocumentExcludesThatOnItsCopy(kind: SaveMount) throws {
+            try run(kind, """
+                inside <<'END'
+                echo more >>one
+                outside <<<'flock one sleep 1 >/dev/null 2>&1 & sleep 0.2'
+                status=0; flock -n one true || status=$?; [ $status = 1 ]; flock -w 5 one true
+                flock one sleep 1 & sleep 0.2; outside <<<'! flock -n one true'; wait
+                END
+                flock -n one true
                 """)
         }
 
