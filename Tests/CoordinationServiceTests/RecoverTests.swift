@@ -39,7 +39,7 @@ struct RecoverInterfaceTests {
         try withServer { socket, _ in
             let peer = RawPeer(socket)
             peer.send(#"{"method":"org.quire.Recover.Read","parameters":{"id":65,"offset":0,"count":4}}"#)
-            #expect(peer.receive() == #"{"parameters":{"content":"QUFBQQ==","offset":4}}"#)
+            #expect(peer.receive() == #"{"parameters":{"offset":4,"content":"QUFBQQ=="}}"#)
             for (parameters, wrong) in [
                 (#"{"id":65,"offset":-1}"#, "offset"), (#"{"id":65,"offset":0,"count":0}"#, "count"),
                 (#"{"offset":0}"#, "id"),

@@ -32,8 +32,8 @@ struct WatchTests {
             eventually { mount.feed.wake.withLock { $0 != nil } }
             mount.feed.add(1)
             let event =
-                #"{"generation":1,"id":7,"kind":"changed","path":"/store/1","pid":42,"process":"vim","seq":1,"time":1.5,"uid":1000}"#
-            #expect(peer.receive() == #"{"continues":true,"parameters":{"events":[\#(event)],"next":1,"overflow":false}}"#)
+                #"{"seq":1,"kind":"changed","id":7,"path":"/store/1","generation":1,"time":1.5,"pid":42,"uid":1000,"process":"vim"}"#
+            #expect(peer.receive() == #"{"parameters":{"events":[\#(event)],"overflow":false,"next":1},"continues":true}"#)
         }
     }
 

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// The methods of `org.quire.Recover`, each as one blocking call but `keptVersions`.
 extension ServiceConnection {
     /// All versions that this user can have back, newest first.
@@ -22,7 +20,7 @@ extension ServiceConnection {
     public func keptContent(of id: UInt64, from offset: Int64) throws(ServiceCallError) -> RecoveredPart {
         let reply = try recover(
             "Read", RecoverInterface.ReadRequest(id: id, offset: offset, count: nil), RecoverInterface.ReadReply.self)
-        return RecoveredPart(offset: reply.offset, bytes: Array(reply.content))
+        return RecoveredPart(offset: reply.offset, bytes: reply.content.bytes)
     }
 
     public func dropKeptVersion(_ id: UInt64) throws(ServiceCallError) {

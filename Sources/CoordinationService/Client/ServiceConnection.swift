@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 import Glibc
 import StorePrimitives
 public import SystemPackage
@@ -72,11 +71,11 @@ public final class ServiceConnection {
     }
 
     private func send(_ call: Call<some Encodable>, until deadline: ContinuousClock.Instant) throws(ServiceCallError) {
-        guard let message = try? JSONEncoder().encode(call) else {
+        guard let message = try? JSONText.encode(call) else {
             preconditionFailure("parameters that JSON cannot hold: \(call.parameters)")
         }
         do {
-            try send(Array(message) + [0], until: deadline)
+            try send(message + [0], until: deadline)
         } catch ServiceCallError.disconnected {
             // The service may have said why before it closed.
         }
@@ -85,8 +84,8 @@ public final class ServiceConnection {
     private func reply<Reply: Decodable>(
         _ type: Reply.Type, until deadline: ContinuousClock.Instant?
     ) throws(ServiceCallError) -> ReplyMessage<Reply> {
-        let reply = Data(try receive(until: deadline))
-        guard let message = try? JSONDecoder().decode(ReplyMessage<Reply>.self, from: reply) else { throw .malformedReply }
+        let reply = try receive(until: deadline)
+        guard let message = try? JSONValue(parsing: reply).decode(ReplyMessage<Reply>.self) else { throw .malformedReply }
         return message
     }
 

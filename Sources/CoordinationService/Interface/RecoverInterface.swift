@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// `org.quire.Recover`: what `quire recover` asks for.
 enum RecoverInterface {
     static let name = "org.quire.Recover"
@@ -13,8 +11,7 @@ enum RecoverInterface {
     }
     struct ReadReply: Codable, Sendable {
         let offset: Int64
-        /// In base64 on the wire.
-        let content: Data
+        let content: Base64Bytes
     }
     struct Named: Codable, Sendable { let id: UInt64 }
     struct KeepRequest: Codable, Sendable { let path: DocumentPath }
@@ -36,7 +33,7 @@ enum RecoverInterface {
                     guard count > 0 else { throw VarlinkError.invalidParameter("count") }
                     let part = try service.keptContent(
                         of: request.id, from: request.offset, count: min(count, mostBytes), for: peer)
-                    return ReadReply(offset: part.offset, content: Data(part.bytes))
+                    return ReadReply(offset: part.offset, content: Base64Bytes(part.bytes))
                 },
                 VarlinkMethod("Drop") { (request: Named, peer) in
                     try service.dropKeptVersion(request.id, for: peer)

@@ -45,7 +45,7 @@ struct VarlinkMethod: Sendable {
     }
 
     let name: String
-    let bind: @Sendable (CallMessage.Parameters) throws -> BoundCall
+    let bind: @Sendable (JSONValue) throws -> BoundCall
 
     init<Parameters: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ name: String, isBrief: Bool = false, _ run: @escaping @Sendable (Parameters, Peer) throws -> Reply

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -127,13 +126,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         deadline = nil
         guard let context else { return }
         let wake = wake(context.eventLoop)
-        let data = Data(message.readableBytesView)
-        guard data.count <= Self.largestDecodedHere else {
+        let text = Array(message.readableBytesView)
+        guard text.count <= Self.largestDecodedHere else {
             return carryOut(context) { [dispatcher, connection] in
-                dispatcher.outcome(of: dispatcher.call(data), from: connection, wake: wake)
+                dispatcher.outcome(of: dispatcher.call(text), from: connection, wake: wake)
             }
         }
-        let call = dispatcher.call(data)
+        let call = dispatcher.call(text)
         if case .success(let bound)? = call?.call, bound.isBrief(connection) {
             return finish(dispatcher.outcome(of: call, from: connection, wake: wake), context)
         }

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// Turns one message into its reply: decodes, authorises by running the method as the peer, encodes. Pure but for what the
 /// methods do; called on the service's threads.
 struct Dispatcher: Sendable {
@@ -14,24 +12,18 @@ struct Dispatcher: Sendable {
         var endsStream = false
     }
 
-    private let decoder = JSONDecoder()
-    private static let encoder = {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return encoder
-    }()
+    private let methods: MethodTable
 
     init(service: any MountService, version: String) {
         let own = [
             MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service),
             CoordinationInterface.interface(service), PresenterInterface.interface(service),
         ]
-        decoder.userInfo[CallMessage.methodsKey] =
-            MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
+        methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }
 
     /// The call that a message is; nil if it is none at all.
-    func call(_ message: Data) -> CallMessage? { try? decoder.decode(CallMessage.self, from: message) }
+    func call(_ message: [UInt8]) -> CallMessage? { try? CallMessage(JSONValue(parsing: message), methods) }
 
     /// - Parameters:
     ///   - call: nil: what came is no call.
@@ -78,11 +70,11 @@ struct Dispatcher: Sendable {
     }
 
     private static func message(_ reply: some Encodable) -> [UInt8] {
-        guard let data = try? encoder.encode(reply) else {
+        guard let text = try? JSONText.encode(reply) else {
             // Only a number that JSON cannot write (an infinity) comes here.
             return encode(VarlinkError(.failed("the reply cannot be written as JSON")))
         }
-        return Array(data) + [0]
+        return text + [0]
     }
 
     /// What most calls are answered.

@@ -61,10 +61,8 @@ struct WatchCommand: ParsableCommand {
     }
 
     private static func line(_ event: WatchedEvent) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(event) else { preconditionFailure("not JSON: \(event)") }
-        return Array(data)
+        guard let text = try? JSONText.encode(event) else { preconditionFailure("not JSON: \(event)") }
+        return text
     }
 
     /// `14:05:07 changed  /docs/report.odt  (vim, pid 4711)`
