@@ -72,7 +72,7 @@ extension MountedStore {
     public func present(
         _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, in session: PresenterSession
     ) throws(Errno) -> PresenterID {
-        guard mayAccess(ClaimIntent(path, .reading([])), session.credentials) else { throw .permissionDenied }
+        guard mayListen(to: path, session.credentials) else { throw .permissionDenied }
         let maySave = mayAccess(ClaimIntent(path, .writing([])), session.credentials)
         let id = coordinator.present(
             path, coversContents: coversContents, hasUnsavedChanges: hasUnsavedChanges, maySave: maySave, in: session)
@@ -97,13 +97,8 @@ extension MountedStore {
 
     public func end(_ session: PresenterSession) { coordinator.end(session) }
 
-    /// Whether a session's client may be told of an event: it may list the folders that it is about.
-    public func mayBeTold(_ event: StoreEvent, in session: PresenterSession) -> Bool {
-        let reach = fileSystem.tags.reach
-        if reach.isUnlimited(session.credentials) { return true }
-        let folders = [event.path.parent] + (event.oldPath.map { [$0.parent] } ?? [])
-        return !reach.filter(folders, session.credentials, mode: R_OK | X_OK).contains(false)
-    }
+    /// Whether a client may be told of what happens to an item: who may read it, or list the folder where it is to come.
+    public func mayListen(to path: StorePath, _ caller: Credentials) -> Bool { mayAccess(ClaimIntent(path, .reading([])), caller) }
 
     /// Whether a client may know of an item that somebody else claims.
     public func mayBeNamed(_ path: StorePath, to caller: Credentials) -> Bool { fileSystem.tags.reach.may(caller, path, R_OK) }

@@ -25,15 +25,40 @@ extension MountedStore {
     /// The number of the last event until now. Waits for those under way.
     public var lastEvent: UInt64 { events.lastSequence }
 
-    /// Whether a caller may be told: root, and who mounts. What others might reach when it happened nobody knows afterwards.
-    public func mayListen(_ caller: Credentials) -> Bool { fileSystem.tags.reach.isUnlimited(caller) }
-
-    /// The events after number `sequence` about an item, with `contents` about what is in it too, `limit` at most.
+    /// The next events after number `sequence` about an item and what is in it, `limit` at most, as far as the caller may know of
+    /// them. Waits for the disk unless the caller may know everything.
+    ///
+    /// What others might have listed when it happened nobody knows afterwards: what they are told must be fresh, and instead of
+    /// older events they are told that they have missed some.
     public func events(
-        after sequence: UInt64, limit: Int, about item: StorePath, contents: Bool, kinds: Set<StoreEvent.Kind>?
+        after sequence: UInt64, limit: Int, about item: StorePath, kinds: Set<StoreEvent.Kind>?, to caller: Credentials
     ) -> EventLog.Page {
-        events.events(after: sequence, limit: limit) { event in
-            (kinds?.contains(event.kind) ?? true) && event.concerns(item, contents: contents)
+        let found = events.events(after: sequence, limit: limit) { event in
+            (kinds?.contains(event.kind) ?? true) && event.concerns(item, contents: true)
+        }
+        if fileSystem.tags.reach.isUnlimited(caller) { return found }
+        let known = found.events.compactMap { shown($0, to: caller) }
+        let fresh = known.filter { Clock.now - $0.time < Self.freshness }
+        return EventLog.Page(events: fresh, hasOverflowed: found.hasOverflowed || fresh.count < known.count, next: found.next)
+    }
+
+    private static let freshness: Int64 = 2_000_000_000
+
+    /// An event as a session's client may know of it.
+    public func shown(_ event: StoreEvent, in session: PresenterSession) -> StoreEvent? { shown(event, to: session.credentials) }
+
+    /// An event as a caller may know of it: who may list a folder sees what comes, goes and changes there. Nil: not at all.
+    private func shown(_ event: StoreEvent, to caller: Credentials) -> StoreEvent? {
+        let reach = fileSystem.tags.reach
+        if reach.isUnlimited(caller) { return event }
+        let places = [event.path] + (event.oldPath.map { [$0] } ?? [])
+        let mayList = reach.filter(places.map(\.parent), caller, mode: R_OK | X_OK)
+        switch (mayList[0], mayList.last ?? false, event.kind) {
+        case (true, true, _): return event
+        case (true, false, .moved): return event.told(as: .appeared, at: event.path)
+        case (true, false, _): return event.told(as: event.kind, at: event.path)
+        case (false, true, .moved): return event.told(as: .deleted, at: event.oldPath ?? event.path)
+        case (false, _, _): return nil
         }
     }
 }

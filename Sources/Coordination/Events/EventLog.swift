@@ -12,6 +12,10 @@ public struct EventLog: Sendable {
         public let hasOverflowed: Bool
         /// What to ask for next.
         public let next: UInt64
+
+        public init(events: [StoreEvent], hasOverflowed: Bool, next: UInt64) {
+            (self.events, self.hasOverflowed, self.next) = (events, hasOverflowed, next)
+        }
     }
 
     private var events: [StoreEvent] = []

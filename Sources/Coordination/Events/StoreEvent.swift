@@ -54,6 +54,11 @@ public struct StoreEvent: Hashable, Sendable {
         self.origin = origin
     }
 
+    /// What somebody is told of it who may know of one place only.
+    public func told(as kind: Kind, at path: StorePath) -> StoreEvent {
+        StoreEvent(sequence: sequence, kind: kind, document: document, path: path, oldPath: nil, time: time, origin: origin)
+    }
+
     /// Whether it is about an item, or about something in that folder.
     public func concerns(_ item: StorePath, contents: Bool) -> Bool {
         for place in [path, oldPath].compactMap({ $0 }) where place == item || contents && place.isInside(item) { return true }

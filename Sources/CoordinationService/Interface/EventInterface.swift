@@ -45,7 +45,9 @@ enum EventInterface {
     static let text = """
         # What happens in one mounted store, as it happens.
         #
-        # Paths are as in org.quire.Mount. Root and the user who mounted are told.
+        # Paths are as in org.quire.Mount. Root and the user who mounted are told of
+        # everything; others, while it is fresh, of what happens in folders that they may
+        # list: what was moved out of or into others is deleted or has appeared for them.
         interface org.quire.Events
 
         # kind: appeared (oldPath: where the document was moved aside to whose place it

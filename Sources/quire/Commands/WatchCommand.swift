@@ -9,8 +9,9 @@ struct WatchCommand: ParsableCommand {
         abstract: "Show what happens to documents, as it happens.",
         discussion: """
             Shows the changes of a document, of a folder with all that is in it, or of the whole mount of the working \
-            directory: who did what, until interrupted or until the mount ends. For root and for who mounted it. Kinds: \
-            appeared, changed, moved, deleted, attributesChanged (tags, dates, mode, owner), saveAborted.
+            directory: who did what, until interrupted or until the mount ends. Root and who mounted it see everything; others \
+            what happens in folders that they may list. Kinds: appeared, changed, moved, deleted, attributesChanged (tags, \
+            dates, mode, owner), saveAborted.
 
             With --json each line is an object with seq, kind, id, path, oldPath, generation, time (seconds since 1970), \
             pid, uid and process; keys without a value are left out. A line with overflow: true says that events were \

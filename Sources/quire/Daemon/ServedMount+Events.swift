@@ -9,47 +9,52 @@ extension ServedMount {
     func watch(
         _ request: WatchRequest, for peer: Peer, wake: @escaping @Sendable () -> Void
     ) throws(ServiceFailure) -> any EventFeed {
-        guard store.mayListen(Credentials(peer)) else {
-            throw .permissionDenied("only root and who mounted it are told of what happens in this mount")
-        }
         let item = if let path = request.path { try item(path) } else { StorePath.root }
+        guard store.mayListen(to: item, Credentials(peer)) else {
+            throw .permissionDenied("\(place(item)): you may not read it, so you are not told of it")
+        }
         var kinds: Set<StoreEvent.Kind>?
         if let words = request.kinds {
             kinds = Set(words.compactMap { StoreEvent.Kind(rawValue: $0) })
             guard kinds?.count == Set(words).count else { throw .invalidParameter("kinds") }
         }
         return ServedEvents(
-            mount: self, item: item, kinds: kinds, since: request.since, wake: wake)
+            mount: self, listener: Credentials(peer), item: item, kinds: kinds, since: request.since, wake: wake)
     }
 }
 
 /// The events that one peer is told of.
 private final class ServedEvents: EventFeed {
     private let mount: ServedMount
+    private let listener: Credentials
     private let item: StorePath
     private let kinds: Set<StoreEvent.Kind>?
-    private let listener: Mutex<MountedStore.EventListener?>
+    private let listening: Mutex<MountedStore.EventListener?>
     private let next: Mutex<UInt64>
 
     init(
-        mount: ServedMount, item: StorePath, kinds: Set<StoreEvent.Kind>?, since: UInt64?,
+        mount: ServedMount, listener: Credentials, item: StorePath, kinds: Set<StoreEvent.Kind>?, since: UInt64?,
         wake: @escaping @Sendable () -> Void
     ) {
-        (self.mount, self.item, self.kinds) = (mount, item, kinds)
-        listener = Mutex(mount.store.listen(wake))
+        (self.mount, self.listener, self.item, self.kinds) = (mount, listener, item, kinds)
+        listening = Mutex(mount.store.listen(wake))
         // What is waiting to be told becomes known by this, whether the peer asks for it or not.
         let last = mount.store.lastEvent
         next = Mutex(since ?? last)
     }
 
     func next(limit: Int) -> WatchedEvents {
-        let after = next.withLock { $0 }
-        let page = mount.store.events(after: after, limit: limit, about: item, contents: true, kinds: kinds)
-        next.withLock { $0 = page.next }
-        return WatchedEvents(events: page.events.map(mount.shown), overflow: page.hasOverflowed, next: page.next)
+        while true {
+            let after = next.withLock { $0 }
+            let page = mount.store.events(after: after, limit: limit, about: item, kinds: kinds, to: listener)
+            next.withLock { $0 = page.next }
+            // There may be more behind those that the listener may not know of.
+            if page.events.isEmpty, !page.hasOverflowed, page.next != after { continue }
+            return WatchedEvents(events: page.events.map(mount.shown), overflow: page.hasOverflowed, next: page.next)
+        }
     }
 
-    func end() { listener.withLock { $0 = nil } }
+    func end() { listening.withLock { $0 = nil } }
 }
 
 extension ServedMount {

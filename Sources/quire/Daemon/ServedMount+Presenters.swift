@@ -64,8 +64,9 @@ private final class PresentersInMount: ServedPresenters {
         switch message {
         case .isOver(let question): return PresenterMessage(over: question.rawValue)
         case .event(let presenter, let event):
-            guard mount.store.mayBeTold(event, in: session) else { return nil }
-            return PresenterMessage(presenter: presenter.rawValue, event: mount.shown(event))
+            return mount.store.shown(event, in: session).map {
+                PresenterMessage(presenter: presenter.rawValue, event: mount.shown($0))
+            }
         case .question(let question):
             let matter = question.matter
             return PresenterMessage(

@@ -93,10 +93,42 @@ extension MountTests {
             }
         }
 
-        @Test func othersThanWhoMountedAreNotTold() throws {
-            try withMount(prepare: "chmod 777 .") { mount in
-                let result = try mount.attempt("quire watch \"$M\"", as: Account.bob)
-                #expect(result.status == 1 && result.errors.contains("only root and who mounted it"), "\(result)")
+        /// What happens in folders that one may not list is not told, also not by way of what was moved.
+        @Test func othersAreToldOfWhatTheyMayList() throws {
+            try withMount(.root, prepare: """
+                chmod 755 .; mkdir public private; chmod 700 private; echo a >public/shared; echo b >private/secret
+                """) { (mount: Mount) throws in
+                let script = """
+                    (cd /; exec setpriv --reuid 61002 --regid 61002 --clear-groups quire watch --json "$M") >"$T/events" & watcher=$!
+                    sleep 0.5
+                    echo new >private/secret; echo more >private/other; echo new >public/shared
+                    mv private/secret public/given; mv public/shared private/taken; mv private/taken private/hidden; rm private/other
+                    echo last >public/last
+                    for n in $(seq 100); do grep -q last "$T/events" && break; sleep 0.05; done; kill $watcher
+                    sed 's/.*"kind":"\\([a-zA-Z]*\\)".*"path":"[^"]*\\/\\([^"\\/]*\\)".*/\\1 \\2/' "$T/events" | grep -v 'changed last'
+                    grep -c private "$T/events" || true
+                    """
+                #expect(try mount.shell(script) == "changed shared\nappeared given\ndeleted shared\nappeared last\n0")
+            }
+        }
+
+        /// Who might have known of it then, nobody knows any more.
+        @Test func othersAreNotToldOfWhatIsLongAgo() throws {
+            try withMount(.root, prepare: "chmod 755 .; mkdir private; chmod 700 private; chmod 777 .") { (mount: Mount) throws in
+                let script = """
+                    cd /; watch() { timeout 1 setpriv --reuid 61002 --regid 61002 --clear-groups quire watch --json "$@" "$M" || true; }
+                    (watch) >"$T/first" & sleep 0.5; echo a >"$M/a"; echo a >"$M/private/secret"; wait
+                    number=$(sed 's/.*"seq":\\([0-9]*\\).*/\\1/' "$T/first" | head -n 1)
+                    sleep 2; chmod 755 "$M/private"; watch --since $((number - 1)) | grep -v attributesChanged
+                    """
+                #expect(try mount.shell(script) == "{\"overflow\":true}")
+            }
+        }
+
+        @Test func whatOneMayNotReadIsNotWatched() throws {
+            try withMount(.root, prepare: "chmod 755 .; mkdir private; chmod 700 private") { mount in
+                let result = try mount.attempt("cd /; quire watch \"$M/private\"", as: Account.bob)
+                #expect(result.status == 1 && result.errors.contains("you may not read it"), "\(result)")
             }
         }
 
