@@ -1,0 +1,107 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Peers that send what they like, to a real mount.
+    @Suite(.sharedMounts)
+    struct WireFuzzTests {
+        /// Calls of each method that the service describes, with parameters of any kind, whole and damaged, by connections that
+        /// end at any moment. The arguments: a seed, and how many connections.
+        private static let fuzzer = #"""
+            import json, os, random, re, socket, sys
+            rand = random.Random(int(sys.argv[1]))
+            M = os.getcwd()
+            where = os.getxattr(M, "user.quire.socket").decode()
+            def connect():
+                peer = socket.socket(socket.AF_UNIX)
+                peer.settimeout(10)
+                peer.connect(where)
+                return peer
+            def call(method, **parameters):
+                with connect() as peer:
+                    peer.sendall(json.dumps({"method": method, "parameters": parameters}).encode() + b"\0")
+                    reply = b""
+                    while not reply.endswith(b"\0"): reply += peer.recv(65536)
+                    return json.loads(reply[:-1])["parameters"]
+            methods, words = [], ["kind", "options", "access", "path"]
+            for interface in call("org.varlink.service.GetInfo")["interfaces"]:
+                text = call("org.varlink.service.GetInterfaceDescription", interface=interface)["description"]
+                for name, parameters in re.findall(r"method (\w+)\(([^)]*)\)", text):
+                    methods.append((interface + "." + name, re.findall(r"(\w+):", parameters)))
+            assert len(methods) > 15, methods
+            plain = ["reading", "writing", "live", "moving", "replacing", "deleting", "immediately", "metadataOnly", "changed", "",
+                M, M + "/doc", M + "/folder", M + "/folder/inner", M + "/none", "/", "/etc/passwd", M + "/../..", "doc", "file:///%ff",
+                M + "/.recents", M + "/.tags", M + "/" + "x" * 5000, "\ud83d\ude00", "\u0000", "a/" * 3000, "org.quire.Mount"]
+            numbers = [0, 1, 2, -1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, -2**63, 1e308, -0.0, 0.001, 0.5, 1e-320]
+            sessions = []
+            def value(depth=0):
+                kind = rand.randrange(9 if depth < 4 else 6)
+                if kind < 3: return rand.choice(plain + sessions[-3:])
+                if kind < 5: return rand.choice(numbers)
+                if kind < 6: return rand.choice([None, True, False])
+                if kind < 8: return [value(depth + 1) for _ in range(rand.randrange(4))]
+                return {rand.choice(words): value(depth + 1) for _ in range(rand.randrange(4))}
+            def fitting(name):
+                if rand.random() < 0.2: return value()
+                if name == "intents":
+                    return [{"path": rand.choice(plain[10:15]), "access": rand.choice(plain[:2]),
+                        "options": rand.sample(plain[2:8], rand.randrange(3))} for _ in range(rand.randrange(1, 4))]
+                if name == "session": return rand.choice(sessions or [""])
+                if name in ("timeout",): return rand.choice([0, 0.001, 0.01, 1e9, -1])
+                if name in ("path", "paths", "old", "new"): return rand.choice(plain)
+                if name in ("claim", "within", "presenter", "question", "id", "since", "count", "offset"): return rand.choice(numbers)
+                return value()
+            def message():
+                method, names = rand.choice(methods)
+                text = json.dumps({"method": method, "parameters": {name: fitting(name) for name in names if rand.random() < 0.8},
+                    **({"more": True} if rand.random() < 0.5 else {}), **({"oneway": True} if rand.random() < 0.1 else {})})
+                data = bytearray(text.encode())
+                if rand.random() < 0.5:
+                    for _ in range(rand.randrange(1, 6)):
+                        place = rand.randrange(len(data))
+                        how = rand.randrange(4)
+                        if how == 0: data[place] = rand.randrange(256)
+                        elif how == 1: del data[place:place + rand.randrange(9)]
+                        elif how == 2: data[place:place] = rand.choice([b"[" * 3000, b"\\", b'"', b"{", b"\0", b"\xff\xfe", b"9" * 400])
+                        else: data[place:place] = data[max(0, place - 30):place]
+                        if not data: break
+                return bytes(data) + b"\0"
+            for _ in range(int(sys.argv[2])):
+                peer = connect()
+                try:
+                    for _ in range(rand.randrange(1, 12)):
+                        peer.sendall(message())
+                        if rand.random() < 0.6:
+                            peer.settimeout(0.02)
+                            try: reply = peer.recv(65536)
+                            except TimeoutError: continue
+                            found = re.search(rb'"session":"([^"]+)"', reply)
+                            if found: sessions.append(found.group(1).decode())
+                except (BrokenPipeError, ConnectionResetError): pass
+                peer.close()
+
+            """#
+
+        @Test(arguments: SaveMount.accounts)
+        func whatComesOverTheSocketHurtsNobody(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "mkdir folder; echo old >doc; echo old >folder/inner") { (mount: Mount) throws in
+                let others = kind == .root ? "setpriv --reuid 61002 --regid 61002 --clear-groups" : ""
+                let script = "cat >\"$T/fuzz.py\" <<'END_OF_PROGRAM'\n" + Self.fuzzer + "\nEND_OF_PROGRAM\n" + """
+                    pid=$(quire status --json . | sed -n 's/.*"pid" : \\([0-9]*\\),*/\\1/p' | head -n 1)
+                    memory() { sed -n 's/VmRSS:[^0-9]*\\([0-9]*\\) kB/\\1/p' /proc/$pid/status; }
+                    chmod 755 "$T"; chmod 644 "$T/fuzz.py"
+                    python3 "$T/fuzz.py" 1 100; first=$(memory)
+                    python3 "$T/fuzz.py" $RANDOM 400 & \(others) python3 "$T/fuzz.py" $RANDOM 400; wait $!
+                    for n in $(seq 40); do
+                        quire status --json . >"$T/status"
+                        grep -q '"claim"\\|"id"\\|"path"' "$T/status" || break; sleep 0.05
+                    done
+                    ! grep '"claim"\\|"id"\\|"path"' "$T/status"
+                    test $(($(memory) - first)) -lt 40000 || echo "grown from $first to $(memory) kB"
+                    echo new >doc; cat doc; timeout 5 quire coordinate --write doc -- sh -c 'echo newer >doc'; cat doc
+                    """
+                #expect(try mount.shell(script) == "new\nnewer")
+            }
+        }
+    }
+}
