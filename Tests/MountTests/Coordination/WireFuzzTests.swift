@@ -27,13 +27,13 @@ extension MountTests {
             for interface in call("org.varlink.service.GetInfo")["interfaces"]:
                 text = call("org.varlink.service.GetInterfaceDescription", interface=interface)["description"]
                 for name, parameters in re.findall(r"method (\w+)\(([^)]*)\)", text):
-                    methods.append((interface + "." + name, re.findall(r"(\w+):", parameters)))
+                    methods.append((interface + "." + name, re.findall(r"(\w+): \??(?:\[\])?(\w+)", parameters)))
             assert len(methods) > 15, methods
             plain = ["reading", "writing", "live", "moving", "replacing", "deleting", "immediately", "metadataOnly", "changed", "",
                 M, M + "/doc", M + "/folder", M + "/folder/inner", M + "/none", "/", "/etc/passwd", M + "/../..", "doc", "file:///%ff",
                 M + "/.recents", M + "/.tags", M + "/" + "x" * 5000, "\ud83d\ude00", "\u0000", "a/" * 3000, "org.quire.Mount"]
             numbers = [0, 1, 2, -1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, -2**63, 1e308, -0.0, 0.001, 0.5, 1e-320]
-            sessions = []
+            sessions, seen = [], []
             def value(depth=0):
                 kind = rand.randrange(9 if depth < 4 else 6)
                 if kind < 3: return rand.choice(plain + sessions[-3:])
@@ -41,22 +41,25 @@ extension MountTests {
                 if kind < 6: return rand.choice([None, True, False])
                 if kind < 8: return [value(depth + 1) for _ in range(rand.randrange(4))]
                 return {rand.choice(words): value(depth + 1) for _ in range(rand.randrange(4))}
-            def fitting(name):
-                if rand.random() < 0.2: return value()
-                if name == "intents":
-                    return [{"path": rand.choice(plain[10:15]), "access": rand.choice(plain[:2]),
-                        "options": rand.sample(plain[2:8], rand.randrange(3))} for _ in range(rand.randrange(1, 4))]
+            def fitting(name, kind):
+                if rand.random() < 0.1: return value()
+                if kind == "Intent":
+                    return [{"path": rand.choice(plain[11:15]), **rand.choice([
+                        {"access": "reading", "options": rand.sample(["immediately", "withoutChanges", "live"], rand.randrange(3))},
+                        {"access": "writing", "options": rand.sample(["moving", "replacing", "deleting", "merging"], rand.randrange(3))},
+                        {"access": "writing"}])} for _ in range(rand.randrange(1, 4))]
                 if name == "session": return rand.choice(sessions or [""])
-                if name in ("timeout",): return rand.choice([0, 0.001, 0.01, 1e9, -1])
-                if name in ("path", "paths", "old", "new"): return rand.choice(plain)
-                if name in ("claim", "within", "presenter", "question", "id", "since", "count", "offset"): return rand.choice(numbers)
-                return value()
+                if name == "kinds": return rand.sample(["appeared", "changed", "moved", "deleted"], rand.randrange(4))
+                if kind == "bool": return rand.random() < 0.5
+                if kind == "float": return rand.choice([0, 0.001, 0.01, 0.1, 86400, 1e9, -1])
+                if kind == "int": return rand.choice(seen[-9:] if seen and rand.random() < 0.8 else numbers)
+                return rand.choice(plain[11:16] if rand.random() < 0.5 else plain)
             def message():
                 method, names = rand.choice(methods)
-                text = json.dumps({"method": method, "parameters": {name: fitting(name) for name in names if rand.random() < 0.8},
+                text = json.dumps({"method": method, "parameters": {name: fitting(name, kind) for name, kind in names if rand.random() < (0.3 if name == "within" else 0.9)},
                     **({"more": True} if rand.random() < 0.5 else {}), **({"oneway": True} if rand.random() < 0.1 else {})})
                 data = bytearray(text.encode())
-                if rand.random() < 0.5:
+                if rand.random() < 0.2:
                     for _ in range(rand.randrange(1, 6)):
                         place = rand.randrange(len(data))
                         how = rand.randrange(4)
@@ -66,8 +69,10 @@ extension MountTests {
                         else: data[place:place] = data[max(0, place - 30):place]
                         if not data: break
                 return bytes(data) + b"\0"
+            peers = []
             for _ in range(int(sys.argv[2])):
-                peer = connect()
+                if peers and rand.random() < 0.3: peer = peers.pop(rand.randrange(len(peers)))
+                else: peer = connect()
                 try:
                     for _ in range(rand.randrange(1, 12)):
                         peer.sendall(message())
@@ -75,10 +80,11 @@ extension MountTests {
                             peer.settimeout(0.02)
                             try: reply = peer.recv(65536)
                             except TimeoutError: continue
-                            found = re.search(rb'"session":"([^"]+)"', reply)
-                            if found: sessions.append(found.group(1).decode())
+                            seen += map(int, re.findall(rb'"(?:claim|presenter|id|seq)":([0-9]+)', reply))
+                            sessions += [found.decode() for found in re.findall(rb'"session":"([^"]+)"', reply)]
                 except (BrokenPipeError, ConnectionResetError): pass
-                peer.close()
+                if len(peers) < 30 and rand.random() < 0.5: peers.append(peer)
+                else: peer.close()
 
             """#
 
