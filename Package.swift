@@ -97,7 +97,7 @@ let package = Package(
         .testTarget(
             name: "QuireTests",
             dependencies: [
-                "quire", "CoordinationService", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
+                "quire", "CoordinationService", "StorePrimitives", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "DocumentKitTests", dependencies: ["DocumentKit", "TestSupport"]),
         .target(

@@ -1,4 +1,5 @@
 import Glibc
+import StorePrimitives
 import Testing
 import quire
 

@@ -1,3 +1,4 @@
+import StorePrimitives
 import Testing
 import quire
 

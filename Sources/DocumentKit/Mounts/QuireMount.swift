@@ -68,6 +68,11 @@ private final class MountList: Sendable {
         let mountPoint: AbsolutePath
         /// Of a Quire mount.
         let owner: UInt32?
+
+        init(_ entry: MountTable.Entry) {
+            mountPoint = AbsolutePath(DocumentPath(entry.mountPoint))
+            owner = entry.isQuire ? entry.owner ?? 0 : nil
+        }
     }
 
     private struct State {
@@ -96,9 +101,11 @@ private final class MountList: Sendable {
         let file = Descriptor(owning: number)
         state.file = file
         // The longest match counts, and of two at one place the later: so sorted, the last match is the one.
-        state.entries = contents(file).split(separator: UInt8(ascii: "\n")).compactMap(entry).enumerated().sorted { one, other in
-            (one.element.mountPoint.bytes.count, one.offset) < (other.element.mountPoint.bytes.count, other.offset)
-        }.map(\.element)
+        let table = MountTable(parsing: contents(file))
+        // The longest match counts, and of two at one place the later: so sorted, the last match is the one.
+        state.entries = table.entries.enumerated().sorted { one, other in
+            (one.element.mountPoint.count, one.offset) < (other.element.mountPoint.count, other.offset)
+        }.map { Entry($0.element) }
     }
 
     private static func contents(_ file: Descriptor) -> [UInt8] {
@@ -106,36 +113,5 @@ private final class MountList: Sendable {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while case let count = read(file.number, &chunk, chunk.count), count > 0 { contents += chunk[..<count] }
         return contents
-    }
-
-    /// `36 35 98:0 / /mnt rw,noatime shared:1 - fuse.quire /store rw,user_id=1000`, with any number of fields before the
-    /// hyphen.
-    private static func entry(_ line: ArraySlice<UInt8>) -> Entry? {
-        let fields = line.split(separator: UInt8(ascii: " "))
-        guard fields.count > 8, let hyphen = fields[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }),
-            fields.count > hyphen + 3
-        else { return nil }
-        let mountPoint = AbsolutePath(DocumentPath(unescaped(fields[4])))
-        guard fields[hyphen + 1].elementsEqual("fuse.quire".utf8) else { return Entry(mountPoint: mountPoint, owner: nil) }
-        let option = fields[hyphen + 3].split(separator: UInt8(ascii: ",")).first { $0.starts(with: "user_id=".utf8) }
-        return Entry(
-            mountPoint: mountPoint, owner: option.flatMap { UInt32(String(decoding: $0.dropFirst(8), as: UTF8.self)) } ?? 0)
-    }
-
-    /// Space, tab, newline and backslash are written as a backslash and three octal digits.
-    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var result: [UInt8] = []
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(3)
-            if byte == UInt8(ascii: "\\"), digits.count == 3,
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 8) {
-                result.append(value)
-                rest = rest.dropFirst(3)
-            } else {
-                result.append(byte)
-            }
-        }
-        return result
     }
 }

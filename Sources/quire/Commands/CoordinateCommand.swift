@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoordinationService
 import Glibc
+import StorePrimitives
 import SystemPackage
 
 struct CoordinateCommand: ParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import CoordinationService
 import FoundationEssentials
 import Glibc
+import StorePrimitives
 
 struct RecentsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

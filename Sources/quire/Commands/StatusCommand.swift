@@ -1,5 +1,6 @@
 import ArgumentParser
 import CoordinationService
+import StorePrimitives
 
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import StorePrimitives
 
 struct UnmountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import CoordinationService
 import Glibc
+import StorePrimitives
 import SystemPackage
 
 /// Finds the Quire mount a path is in, and the way to its daemon.

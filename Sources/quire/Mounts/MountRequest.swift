@@ -1,5 +1,6 @@
 import DocumentMount
 import Glibc
+import StorePrimitives
 import SystemPackage
 
 /// What `quire mount` was asked, checked against everything that can be known before the daemon starts. Nothing is

@@ -1,4 +1,5 @@
 import Glibc
+import StorePrimitives
 import SystemPackage
 
 /// Takes mounts away: root by umount2(2), others through fusermount3.

@@ -1,4 +1,5 @@
 import CoordinationService
+import StorePrimitives
 
 /// One mount as `quire status` shows it.
 struct MountReport: Encodable {

@@ -1,6 +1,7 @@
 import CLinux
 import DocumentIndex
 import Glibc
+import StorePrimitives
 import SystemPackage
 
 /// A document's tags, read and written through the path given, in a mount or not.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import StorePrimitives
 
 /// A process that keeps a mount busy, and by what.
 package struct MountHolder: Hashable {

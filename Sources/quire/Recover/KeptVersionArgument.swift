@@ -1,4 +1,5 @@
 import CoordinationService
+import StorePrimitives
 
 /// A version's number from the command line.
 enum KeptVersionArgument {

@@ -1,4 +1,4 @@
-/// The mounts of this process's mount namespace, as /proc/self/mountinfo lists them (proc(5)).
+/// The mounts of a process's mount namespace, as /proc/PID/mountinfo lists them (proc(5)).
 package struct MountTable {
     package struct Entry: Hashable {
         package let id: Int
@@ -22,8 +22,6 @@ package struct MountTable {
     /// In the kernel's order: what was mounted later comes later.
     package let entries: [Entry]
 
-    package static func current() -> MountTable { MountTable(parsing: FileSystem.contents("/proc/self/mountinfo") ?? []) }
-
     /// Parses the file's text. Lines that are not of its form are passed over.
     package init(parsing text: [UInt8]) {
         entries = text.split(separator: UInt8(ascii: "\n")).compactMap { Self.entry($0) }
@@ -33,13 +31,6 @@ package struct MountTable {
 
     /// What is mounted at exactly this path; the uppermost if several are.
     package func top(at mountPoint: [UInt8]) -> Entry? { entries.last { $0.mountPoint == mountPoint } }
-
-    /// The mount that a canonical path is in.
-    package func holding(_ path: [UInt8]) -> Entry? {
-        let around = entries.filter { CanonicalPath.isWithin(path, $0.mountPoint) }
-        guard let longest = around.map(\.mountPoint.count).max() else { return nil }
-        return around.last { $0.mountPoint.count == longest }
-    }
 
     /// Mounts directly on top of, or inside, this one.
     package func children(of entry: Entry) -> [Entry] { entries.filter { $0.parentID == entry.id && $0.id != entry.id } }
