@@ -92,7 +92,7 @@ extension Workspaces {
             if staged?.hidden != nil { throw .fileExists }
             guard let claim = staged?.claim ?? claim(for: shown, in: parent, caller)?.id else { return nil }
             if staged == nil, try base(of: shown, in: parent) != nil { throw .fileExists }
-            let hidden = saves.store.stagedName()
+            let hidden = saves.store.stagedName(for: shown)
             try reserve(shown, in: parent, for: claim)
             let made = try body(hidden, staged)
             enter(shown, in: parent, StagedNames.Staged(claim: claim, hidden: hidden, base: staged?.base, caller: caller))
@@ -214,7 +214,7 @@ extension Workspaces {
 
     private func renamedOver(_ name: EntryName, in parent: Node, _ source: Source?, _ caller: Caller) throws(Errno) -> Target? {
         if let staged = staged(name, in: parent, for: caller) {
-            let hidden = staged.hidden ?? saves.store.stagedName()
+            let hidden = staged.hidden ?? saves.store.stagedName(for: name)
             return Target(
                 staged: StagedNames.Staged(claim: staged.claim, hidden: hidden, base: staged.base, caller: caller),
                 isThere: staged.hidden != nil)
@@ -222,7 +222,7 @@ extension Workspaces {
         guard let claim = claim(for: name, in: parent, caller) else { return nil }
         let base = try base(of: name, in: parent)
         return Target(
-            staged: StagedNames.Staged(claim: claim.id, hidden: saves.store.stagedName(), base: base, caller: caller),
+            staged: StagedNames.Staged(claim: claim.id, hidden: saves.store.stagedName(for: name), base: base, caller: caller),
             isThere: base != nil)
     }
 

@@ -187,6 +187,6 @@ extension VersionStore {
         try GroupPublication(changes, self, isDurable: isDurable)
     }
 
-    /// A hidden name for a version that is made by others, and that a claim publishes.
-    public func stagedName(for document: UInt64 = 0) -> EntryName { names.next(for: document, .staged) }
+    /// A hidden name for a version that is made by others, and that a claim publishes under `name`.
+    public func stagedName(for name: EntryName) -> EntryName { names.next(intendedFor: name) }
 }

@@ -7,7 +7,8 @@ import Synchronization
 /// `.quire-save-PID-START-NUMBER-INODE-KIND`, numbers in hex.
 ///
 /// PID and START (the process's start time) tell whose it is, so that a daemon never sweeps what another one is working on;
-/// INODE is the document that the version belongs to.
+/// INODE is the document that the version belongs to. What a claim has made anew belongs to none: a hyphen and the name that it is
+/// to have follow, if there is room.
 public struct HiddenName: Hashable, Sendable {
     /// One letter: names of less than 40 bytes cost the kernel no memory of their own.
     enum Kind: String {
@@ -23,6 +24,8 @@ public struct HiddenName: Hashable, Sendable {
     /// The inode number of the document.
     let document: UInt64
     let kind: Kind
+    /// Of what belongs to no document.
+    let intended: EntryName?
 
     static let prefix = ".quire-save-"
 
@@ -34,14 +37,16 @@ public struct HiddenName: Hashable, Sendable {
     init?(_ name: EntryName) {
         guard name.bytes.starts(with: Self.prefix.utf8) else { return nil }
         let parts = name.bytes.dropFirst(Self.prefix.utf8.count)
-            .split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-            .map { String(decoding: $0, as: UTF8.self) }
-        guard parts.count == 5, let pid = Int32(parts[0], radix: 16), let start = UInt64(parts[1], radix: 16),
-            UInt64(parts[2], radix: 16) != nil, let document = UInt64(parts[3], radix: 16), let kind = Kind(rawValue: parts[4])
+            .split(separator: UInt8(ascii: "-"), maxSplits: 5, omittingEmptySubsequences: false)
+        let words = parts.prefix(5).map { String(decoding: $0, as: UTF8.self) }
+        guard words.count == 5, let pid = Int32(words[0], radix: 16), let start = UInt64(words[1], radix: 16),
+            UInt64(words[2], radix: 16) != nil, let document = UInt64(words[3], radix: 16), let kind = Kind(rawValue: words[4]),
+            parts.count == 5 || kind == .staged
         else { return nil }
         process = ProcessIdentity(pid: pid, start: start)
         self.document = document
         self.kind = kind
+        intended = parts.count == 6 ? EntryName(Array(parts[5])) : nil
     }
 }
 
@@ -65,6 +70,13 @@ final class HiddenNames: Sendable {
         bytes.append(UInt8(ascii: "-"))
         bytes.append(contentsOf: kind.rawValue.utf8)
         return EntryName(bytes)!
+    }
+
+    /// One for what is to stand under `name`, and belongs to no document yet.
+    func next(intendedFor name: EntryName) -> EntryName {
+        let hidden = next(for: 0, .staged).bytes
+        let named = hidden + [UInt8(ascii: "-")] + name.bytes
+        return EntryName(named.count <= Int(NAME_MAX) ? named : hidden)!
     }
 
     private static func append(_ number: UInt64, to bytes: inout [UInt8]) {

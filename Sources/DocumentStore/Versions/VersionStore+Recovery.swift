@@ -67,8 +67,8 @@ extension VersionStore {
         do throws(Errno) {
             let file = try Self.opened(name, in: folder)
             if try FileCopy.size(of: file) > 0 {
-                // What a claim had made anew has no document that could tell the name.
-                let document = Self.name(of: hidden.document, in: folder) ?? (hidden.kind == .staged ? EntryName("unnamed") : name)
+                let document = hidden.intended ?? Self.name(of: hidden.document, in: folder)
+                    ?? (hidden.kind == .staged ? EntryName("unnamed") : name)
                 try keep(file, path.appending(document), hidden.kind == .part ? .unfinished : .unpublished)
                 recovery.kept += 1
             }

@@ -18,7 +18,7 @@ extension RecoveryTests {
 
     /// Saves `one` and `two`, makes `three` and removes `four`.
     private static func publishAll(_ store: VersionFixture, _ versions: VersionStore) throws {
-        let three = versions.stagedName()
+        let three = versions.stagedName(for: EntryName("three"))
         let file = try three.withCString { try Descriptor(opening: $0, in: store.root, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600) }
         _ = try check(cl_pwrite(file.number, "new", 3, 0))
         let versionsOfNames = [
@@ -49,7 +49,7 @@ extension RecoveryTests {
             if state == "oldold-old" { seen.formUnion(next.kept.list(for: 0).filter { $0.reason == .unpublished }.map { "\($0.document)" }) }
             seen.insert(state)
         }
-        #expect(seen == ["newnewnew-", "oldold-old", "one", "two", "unnamed"])
+        #expect(seen == ["newnewnew-", "oldold-old", "one", "three", "two"])
     }
 
     /// What came under a name meanwhile stays, and so does everything else.
