@@ -22,7 +22,7 @@ public protocol ServedClaim: AnyObject, Sendable {
 public enum ClaimEnd: Sendable {
     case published
     case discarded
-    /// The connection was lost.
+    /// The connection was lost, or what worked within the claim was killed.
     case lost
 }
 

@@ -6,12 +6,13 @@ extension ServiceConnection {
         try call("\(CoordinationInterface.name).Claim", request, returning: GrantedClaim.self, timeout: patience)
     }
 
-    /// Ends a claim: publishes what was saved within it, or drops that.
-    public func release(_ claim: GrantedClaim, discards: Bool = false) throws(ServiceCallError) {
+    /// Ends a claim: publishes what was saved within it, or drops that, and with `keeps` keeps what is dropped for
+    /// `quire recover`.
+    public func release(_ claim: GrantedClaim, discards: Bool = false, keeps: Bool = false) throws(ServiceCallError) {
         _ = try call(
             "\(CoordinationInterface.name).Release",
-            CoordinationInterface.ReleaseRequest(claim: claim.claim, discard: discards ? true : nil), returning: Empty.self,
-            timeout: .seconds(600))
+            CoordinationInterface.ReleaseRequest(claim: claim.claim, discard: discards ? true : nil, keep: keeps ? true : nil),
+            returning: Empty.self, timeout: .seconds(600))
     }
 }
 

@@ -10,6 +10,7 @@ enum CoordinationInterface {
     struct ReleaseRequest: Codable, Sendable {
         let claim: UInt64
         let discard: Bool?
+        let keep: Bool?
     }
 
     static func interface(_ service: any ClaimService) -> VarlinkInterface {
@@ -33,7 +34,7 @@ enum CoordinationInterface {
                     guard let kept = connection.take(KeptClaim.self, request.claim) else {
                         throw ServiceFailure.notFound("claim \(request.claim) of this connection")
                     }
-                    try kept.claim.end(request.discard == true ? .discarded : .published)
+                    try kept.claim.end(request.discard != true ? .published : request.keep == true ? .lost : .discarded)
                     return Empty()
                 }),
             ])
@@ -89,9 +90,9 @@ enum CoordinationInterface {
 
         # Ends a claim of this connection. What its maker, and what that started, saved of
         # the claimed documents meanwhile was theirs alone: now it is published, all at
-        # once, or with discard dropped. When a connection ends without this, what was
-        # saved is dropped and kept for org.quire.Recover.
-        method Release(claim: int, discard: ?bool) -> ()
+        # once, or with discard dropped; keep: what is dropped is kept for
+        # org.quire.Recover, as it is when a connection ends without this.
+        method Release(claim: int, discard: ?bool, keep: ?bool) -> ()
 
         # The claim was not granted in time; message says who is in the way.
         error TimedOut (message: string)

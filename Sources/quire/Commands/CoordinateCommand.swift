@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLinux
 import CoordinationService
 import Glibc
 import StorePrimitives
@@ -14,7 +15,8 @@ struct CoordinateCommand: ParsableCommand {
             with --write for writing wait until COMMAND has ended, some seconds at most. Nobody waits for a reader: COMMAND \
             finds what is claimed with --read, as it was when COMMAND began, at the paths in QUIRE_SNAPSHOT_1, QUIRE_SNAPSHOT_2 \
             and so on, in the order of the --read options; QUIRE_SNAPSHOT is the first. What COMMAND saves of what is claimed \
-            with --write appears all at once when it has succeeded; when it fails, everything is as before.
+            with --write appears all at once when it has succeeded; when it fails, everything is as before; when it is killed \
+            too, and 'quire recover' has what it had saved.
 
             Options, for the items of their kind: immediately, withoutChanges, live (reading); merging, replacing, moving, \
             deleting (writing); metadataOnly.
@@ -57,7 +59,8 @@ struct CoordinateCommand: ParsableCommand {
         let (connection, claim) = try claimed(intents, in: mount)
         let status = try execute(with: claim.snapshots.compactMap(\.self))
         do {
-            try connection.release(claim, discards: status != 0)
+            // A shell says by such a status that what it ran was killed.
+            try connection.release(claim, discards: status != 0, keeps: status > Self.killed)
         } catch {
             throw CommandFailure(error, mountPoint: mount.mountPoint)
         }
@@ -102,6 +105,9 @@ struct CoordinateCommand: ParsableCommand {
         return (mount, intents)
     }
 
+    /// 128 and the number of the signal.
+    private static let killed: Int32 = 128
+
     private static func settings(for snapshots: [DocumentPath]) -> [String] {
         guard let first = snapshots.first else { return [] }
         return ["QUIRE_SNAPSHOT=\(first)"] + snapshots.enumerated().map { "QUIRE_SNAPSHOT_\($0 + 1)=\($1)" }
@@ -109,6 +115,9 @@ struct CoordinateCommand: ParsableCommand {
 
     /// Runs the command to its end, and passes on what asks this process to end.
     private func execute(with snapshots: [DocumentPath]) throws(CommandFailure) -> Int32 {
+        // So who waits for the claim is told what it waits for.
+        let name = command[0].split(separator: "/").last ?? "command"
+        _ = cl_set_thread_name("quire \(name)")
         // ^C goes to the command too: it decides what becomes of the claim.
         for number in [SIGINT, SIGQUIT] { signal(number, SIG_IGN) }
         do throws(Errno) {

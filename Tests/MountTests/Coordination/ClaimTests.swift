@@ -21,7 +21,7 @@ extension MountTests {
             try withSharedMount(kind, prepare: "echo old >doc; echo old >other") { (mount: Mount) throws in
                 try mount.shell(Self.held("--write doc") + """
                     status=0; quire coordinate --write doc --write other --timeout 0.2 -- true 2>"$T/errors" || status=$?
-                    [ $status = 75 ] && grep 'doc is held by quire (pid ' "$T/errors"
+                    [ $status = 75 ] && grep 'doc is held by quire sh (pid ' "$T/errors"
                     quire coordinate --write other --timeout 0 -- true
                     quire coordinate --read doc --option immediately --timeout 0 -- cat doc
                     touch "$T/go"; wait $holder

@@ -65,6 +65,18 @@ extension MountTests {
                 """)
         }
 
+        /// The command, or what a shell had started last.
+        @Test(arguments: SaveMount.accounts, ["exec 3>&-; kill -9 $$", "sh -c 'kill -15 $$'"])
+        func whatAKilledCommandHadSavedIsKept(kind: SaveMount, end: String) throws {
+            try run(kind, """
+                status=0; inside <<'END' || status=$?
+                echo new one >one; \(end)
+                END
+                [ $status -gt 128 ]; [ "$(cat one)" = 'old one' ]
+                quire recover list . | grep -w one
+                """)
+        }
+
         /// A reader opens one document after the other, again and again, while both are saved within claims.
         @Test(arguments: SaveMount.accounts)
         func nobodySeesAPart(kind: SaveMount) throws {
