@@ -162,3 +162,8 @@ int64_t cl_monotonic_ns(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+
+int cl_sem_wait_until(sem_t *semaphore, int64_t deadline_ns) {
+    struct timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+    return sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline) < 0 ? -errno : 0;
+}

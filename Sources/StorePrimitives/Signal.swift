@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 
 /// Wakes one waiting thread. Signals while nobody waits count once.
@@ -21,11 +22,8 @@ public final class Signal: @unchecked Sendable {
 
     /// Waits `seconds` at most.
     public func wait(seconds: Double) {
-        var deadline = timespec()
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        let nanoseconds = Int64(deadline.tv_nsec) + Int64(seconds * 1e9)
-        deadline.tv_sec += Int(nanoseconds / 1_000_000_000)
-        deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)
-        while sem_timedwait(semaphore, &deadline) != 0 && errno == EINTR {}
+        // Not by the clock that people set.
+        let deadline = cl_monotonic_ns() + Int64(seconds * 1e9)
+        while cl_sem_wait_until(semaphore, deadline) == -EINTR {}
     }
 }

@@ -9,13 +9,16 @@ public final class ClaimTicket: Sendable {
     let holder: ClaimHolder
     /// In nanoseconds on the monotonic clock.
     let since: UInt64
+    /// What its paths cost, in bytes.
+    let size: Int
     private let outcomeKnown = Mutex<ClaimOutcome?>(nil)
     private let onAnswer: @Sendable () -> Void
 
-    init(id: ClaimID, holder: ClaimHolder, since: UInt64, onAnswer: @escaping @Sendable () -> Void) {
+    init(id: ClaimID, holder: ClaimHolder, since: UInt64, size: Int = 0, onAnswer: @escaping @Sendable () -> Void) {
         self.id = id
         self.holder = holder
         self.since = since
+        self.size = size
         self.onAnswer = onAnswer
     }
 
@@ -50,6 +53,8 @@ public enum ClaimRefusal: Error, Hashable, Sendable {
     case presenterFailed(String)
     /// An item cannot be kept as it is.
     case noSnapshot(of: StorePath, reason: String, writer: ClaimHolder?)
+    /// The user claims more than one user may.
+    case tooMany
     /// The mount ends.
     case ended
 }

@@ -13,7 +13,14 @@ extension Coordinator {
         let request = ClaimRequest(intents, by: claimant, at: moment, within: outer)
         let holder = ClaimHolder(
             process: claimant.process?.id ?? 0, user: claimant.user, purpose: claimant.purpose?.name, path: intents.first?.path ?? .root)
-        return change { state, actions in
+        let size = intents.reduce(0) { $0 + $1.path.bytes.count + Self.itemSize }
+        // A claim for writing is asked for on the service's event loop.
+        return change(mayWait: !request.isWriting) { state, actions in
+            guard (state.claimed[claimant.user] ?? 0) + size <= Self.mostClaimed else {
+                let ticket = ClaimTicket(id: ClaimID(0), holder: holder, since: now, onAnswer: onAnswer)
+                actions.answers.append((ticket, .refused(.tooMany)))
+                return ticket
+            }
             let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now))
             let id: ClaimID
             switch decision {
@@ -25,19 +32,27 @@ extension Coordinator {
                 actions.answers.append((ticket, .refused(.deadlock(holders: others))))
                 return ticket
             }
-            let ticket = ClaimTicket(id: id, holder: holder, since: now, onAnswer: onAnswer)
+            let ticket = ClaimTicket(id: id, holder: holder, since: now, size: size, onAnswer: onAnswer)
             state.tickets[id] = ticket
+            state.claimed[claimant.user, default: 0] += size
             if case .begun = decision { begin(id, &state, &actions) }
             if case .queued = decision { actions.wakesThread = true }
             return ticket
         }
     }
 
+    /// What is kept of an item beside its path, about.
+    private static let itemSize = 400
+    /// For each user: many more items than anybody needs, and little beside the memory of a machine.
+    private static let mostClaimed = 128 << 20
+
     /// Ends a claim, also one that waits. Once ended, nothing happens.
-    func release(_ id: ClaimID) { change { state, actions in end(id, &state, &actions) } }
+    func release(_ id: ClaimID) { change(mayWait: false) { state, actions in end(id, &state, &actions) } }
 
     func end(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
-        guard state.tickets.removeValue(forKey: id) != nil else { return }
+        guard let ticket = state.tickets.removeValue(forKey: id) else { return }
+        state.claimed[ticket.holder.user]! -= ticket.size
+        if state.claimed[ticket.holder.user] == 0 { state.claimed[ticket.holder.user] = nil }
         state.awaitingWriters[id] = nil
         state.awaitingSnapshots.remove(id)
         actions.ended.append(id)
@@ -76,7 +91,7 @@ extension Coordinator {
     }
 
     /// Grants the claims whose items nobody else writes. With no lock held.
-    func grantWhatNobodyWrites() {
+    func grantWhatNobodyWrites(mayWait: Bool = true) {
         // All before the look at the writers: who is on the way now is one of them then, or the claim waits for the next look.
         let (waiting, passing) = state.withLock { state in
             (state.awaitingWriters.keys.compactMap { id in state.claims[id].map { (id, $0) } }, state.passing)
@@ -84,7 +99,7 @@ extension Coordinator {
         guard !waiting.isEmpty else { return }
         let nobodyEnters = gate.isEmpty
         let writers = self.writers.current { path in waiting.contains { $0.1.concernsContent(of: path) } }
-        change { state, actions in
+        change(mayWait: mayWait) { state, actions in
             for (id, request) in waiting.sorted(by: { $0.0 < $1.0 }) where isDrained(id, nobodyEnters, passing, state) {
                 let met = writers.filter { state.claims.awaits($0.writer, writing: $0.path, for: id) }
                 let awaited = stillAwaited(met, by: request, &state.awaitingWriters[id]!)

@@ -11,12 +11,15 @@ extension Coordinator {
         _ path: StorePath, coversContents: Bool, hasUnsavedChanges: Bool, maySave: Bool, in session: PresenterSession
     ) -> PresenterID? {
         // What has happened until now is no news.
-        let isFirst = state.withLock { $0.listener == nil }
-        if isFirst { _ = events.lastSequence }
+        if state.withLock({ $0.listener == nil }) { _ = events.lastSequence }
+        var isFirst = false
         let id = change { state, _ -> PresenterID? in
-            guard !session.isEnded, session.count < Self.mostPresented else { return nil }
+            guard !session.isEnded, session.count < Self.mostPresented, state.presented[session.owner.user] ?? 0 < Self.mostOfUser
+            else { return nil }
             session.count += 1
+            state.presented[session.owner.user, default: 0] += 1
             if state.listener == nil {
+                isFirst = true
                 state.listener = events.listen(isPaced: false) { [unowned self] in tellPresenters() }
                 state.lastEvent = events.lastKnownSequence
             }
@@ -34,7 +37,7 @@ extension Coordinator {
 
     /// False if the session has no such presenter.
     func withdraw(_ id: PresenterID, in session: PresenterSession) -> Bool {
-        change { state, actions in
+        change(mayWait: false) { state, actions in
             guard state.sessions[id] === session else { return false }
             remove(id, &state, &actions)
             return true
@@ -50,7 +53,7 @@ extension Coordinator {
     }
 
     func setUnsavedChanges(_ hasChanges: Bool, of id: PresenterID, in session: PresenterSession) -> Bool {
-        change { state, _ in
+        change(mayWait: false) { state, _ in
             guard state.sessions[id] === session else { return false }
             state.presenters.setUnsavedChanges(hasChanges, of: id)
             return true
@@ -61,7 +64,7 @@ extension Coordinator {
     func answer(
         _ question: PresenterQuestion.ID, from id: PresenterID, failure: String?, in session: PresenterSession
     ) -> Bool {
-        change { state, actions in
+        change(mayWait: false) { state, actions in
             guard state.sessions[id] === session else { return false }
             for inquiry in state.presenters.answer(question, from: id, failure: failure) {
                 finished(inquiry, &state, &actions)
@@ -71,9 +74,13 @@ extension Coordinator {
     }
 
     private static let mostPresented = 50_000
+    private static let mostOfUser = 200_000
 
     private func remove(_ id: PresenterID, _ state: inout State, _ actions: inout Actions) {
-        state.sessions.removeValue(forKey: id)?.count -= 1
+        if let session = state.sessions.removeValue(forKey: id) {
+            session.count -= 1
+            state.presented[session.owner.user]! -= 1
+        }
         for inquiry in state.presenters.remove(id) { finished(inquiry, &state, &actions) }
         if state.presenters.isEmpty, let listener = state.listener.take() { events.endListening(listener) }
     }

@@ -22,7 +22,6 @@ extension Coordinator {
         guard let request = state.claims[id] else { return }
         let items = request.intents.filter(\.wantsSnapshot).map { SnapshotService.Item(path: $0.path, mayBeLive: $0.mayBeLive) }
         guard !items.isEmpty else { return grant(id, snapshots: [], &state, &actions) }
-        state.claims.waitsNoLonger(id)
         state.awaitingSnapshots.insert(id)
         actions.snapshots.append(WantedSnapshot(id: id, items: items, claimant: request.claimant))
     }
@@ -44,7 +43,12 @@ extension Coordinator {
 
     /// On the thread for snapshots.
     func take(_ wanted: WantedSnapshot) {
-        guard state.withLock({ $0.awaitingSnapshots.contains(wanted.id) }) else { return }
+        // Until now it has waited for others' snapshots.
+        let isWanted = state.withLock { state in
+            state.claims.waitsNoLonger(wanted.id)
+            return state.awaitingSnapshots.contains(wanted.id)
+        }
+        guard isWanted else { return }
         do throws(SnapshotRefusal) {
             let places = try snapshots.take(
                 wanted.items, for: wanted.id, of: wanted.claimant.user, worksFor: wanted.membership(in: self)
@@ -90,8 +94,17 @@ extension Coordinator {
 final class SnapshotQueue: Sendable {
     private struct State {
         var wanted: [Coordinator.WantedSnapshot] = []
+        /// Whose snapshot was taken last.
+        var lastUser: UInt32?
         var unwanted: [Snapshot] = []
         var isOver = false
+
+        /// Users take turns.
+        mutating func next() -> Coordinator.WantedSnapshot? {
+            guard let index = wanted.firstIndex(where: { $0.claimant.user != lastUser }) ?? wanted.indices.first else { return nil }
+            lastUser = wanted[index].claimant.user
+            return wanted.remove(at: index)
+        }
     }
     /// Leaf.
     private let state = Mutex(State())
@@ -112,9 +125,10 @@ final class SnapshotQueue: Sendable {
         while true {
             var (next, unwanted, isOver) = state.withLock { state in
                 defer { state.unwanted = [] }
-                return (state.wanted.isEmpty ? nil : state.wanted.removeFirst(), state.unwanted, state.isOver)
+                return (state.next(), state.unwanted, state.isOver)
             }
             let isIdle = next == nil && unwanted.isEmpty
+            for snapshot in unwanted { snapshot.end() }
             unwanted = []
             if isOver { return }
             if let next { take(next) }

@@ -6,12 +6,21 @@ import StorePrimitives
 extension Coordinator {
     /// The claim in whose name the caller writes an item, and whether that is for its content only, so that the item itself stays
     /// where it is until the claim ends. One lock if nobody claims the item.
-    func workspace(of caller: Caller, writing path: StorePath) -> (id: ClaimID, isContentOnly: Bool)? {
+    func workspace(
+        of caller: Caller, writing path: StorePath, besides ending: Set<ClaimID>
+    ) -> (id: ClaimID, isContentOnly: Bool)? {
         guard isClaimed(path) else { return nil }
         let writer = writers.claimant(of: caller)
         return state.withLock { state in
-            state.claims.workspace(of: writer, writing: path).map { ($0, !state.claims.moves(path, for: $0)) }
+            state.claims.workspace(of: writer, writing: path, besides: ending).map { ($0, !state.claims.moves(path, for: $0)) }
         }
+    }
+
+    /// Whether a claim keeps the caller from writing an item.
+    func excludes(_ caller: Caller, writing path: StorePath) -> Bool {
+        guard isClaimed(path) else { return false }
+        let writer = writers.claimant(of: caller)
+        return state.withLock { $0.claims.exclusion(of: writer, writing: path) != nil }
     }
 
     func isClaimed(_ path: StorePath) -> Bool { state.withLock { $0.claims.isClaimed(path) } }
@@ -30,9 +39,6 @@ extension Coordinator {
 
     /// The claim that what was saved within an ending one goes on to: it was asked for while that was held.
     func outerWorkspace(of id: ClaimID, writing path: StorePath) -> ClaimID? {
-        state.withLock { state in
-            guard let claimant = state.claims[id]?.claimant else { return nil }
-            return state.claims.workspace(of: claimant, writing: path, besides: id)
-        }
+        state.withLock { $0.claims.outerWorkspace(of: id, writing: path) }
     }
 }

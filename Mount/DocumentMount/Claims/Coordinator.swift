@@ -22,6 +22,10 @@ final class Coordinator: Sendable {
         var lastPass = OpenPass(0)
         var presenters = PresenterTable()
         var sessions: [PresenterID: PresenterSession] = [:]
+        /// How many items each user presents.
+        var presented: [uid_t: Int] = [:]
+        /// How many bytes the paths of each user's claims have.
+        var claimed: [uid_t: Int] = [:]
         var inquiries: [InquiryID: Inquirer] = [:]
         var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
         /// The events up to this one have been told to presenters.
@@ -164,9 +168,10 @@ final class Coordinator: Sendable {
 
     // MARK: - Changes
 
-    /// Changes the state, and then does what follows.
+    /// Changes the state, and then does what follows. `mayWait`: this thread may wait for the disk, which is none of the service's
+    /// event loops.
     @discardableResult
-    func change<Result>(_ body: (inout State, inout Actions) -> Result) -> Result {
+    func change<Result>(mayWait: Bool = true, _ body: (inout State, inout Actions) -> Result) -> Result {
         var actions = Actions()
         let result = state.withLock { state in
             let result = body(&state, &actions)
@@ -178,10 +183,10 @@ final class Coordinator: Sendable {
         for (ticket, outcome) in actions.answers { ticket.answer(outcome) }
         for session in actions.sessions { session.wake() }
         for snapshot in actions.ended.compactMap(snapshots.drop) { snapshotQueue.discard(snapshot) }
-        for wanted in actions.snapshots where !takeAtOnce(wanted) { snapshotQueue.add(wanted) }
+        for wanted in actions.snapshots where !(mayWait && takeAtOnce(wanted)) { snapshotQueue.add(wanted) }
         gate.makeReady(actions.opens)
         if actions.wakesThread || !actions.opens.isEmpty { wake.signal() }
-        if actions.looksForWriters { grantWhatNobodyWrites() }
+        if actions.looksForWriters { grantWhatNobodyWrites(mayWait: mayWait) }
         return result
     }
 

@@ -9,10 +9,14 @@ public final class PresenterSession: Sendable {
         /// What a question was asked for is over: the presenter may go on with its item.
         case isOver(PresenterQuestion.ID)
         case event(PresenterID, StoreEvent)
+
+        fileprivate var isEvent: Bool { if case .event = self { true } else { false } }
     }
 
     private struct Outbox {
         var messages: [Message] = []
+        /// How many of them are events.
+        var events = 0
         var hasOverflowed = false
     }
 
@@ -28,7 +32,7 @@ public final class PresenterSession: Sendable {
     private let outbox = Mutex(Outbox())
     private let onMessage: @Sendable () -> Void
 
-    /// More are not kept for who does not take them: questions stay, events go.
+    /// More events are not kept for who does not take them.
     private static let mostWaiting = 4_096
 
     init(
@@ -40,9 +44,12 @@ public final class PresenterSession: Sendable {
 
     func post(_ message: Message) {
         outbox.withLock { outbox in
-            if outbox.messages.count >= Self.mostWaiting {
-                outbox.hasOverflowed = true
-                outbox.messages.removeAll { if case .event = $0 { true } else { false } }
+            if message.isEvent {
+                if outbox.events == Self.mostWaiting {
+                    (outbox.events, outbox.hasOverflowed) = (0, true)
+                    outbox.messages.removeAll(where: \.isEvent)
+                }
+                outbox.events += 1
             }
             outbox.messages.append(message)
         }
@@ -58,6 +65,7 @@ public final class PresenterSession: Sendable {
         outbox.withLock { outbox in
             let taken = Array(outbox.messages.prefix(limit))
             outbox.messages.removeFirst(taken.count)
+            outbox.events -= taken.count(where: \.isEvent)
             defer { outbox.hasOverflowed = false }
             return (taken, outbox.hasOverflowed)
         }

@@ -32,7 +32,10 @@ extension MountedFileSystem {
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
         if repeats.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
-        if changes.size != nil, handle == nil { try workspaces.openForWriting(node, flags: O_WRONLY, isOpen: false, caller) }
+        if changes.size != nil, handle == nil {
+            try workspaces.openForWriting(node, flags: O_WRONLY, isOpen: false, caller)
+            if isKeptOut(caller, from: node) { throw .resourceBusy }
+        }
         let opened = handle.map { FileHandle.of($0).descriptor }
         let descriptor: Descriptor
         if let opened { descriptor = opened } else { descriptor = try locator.pathDescriptor(of: node) }
@@ -50,6 +53,14 @@ extension MountedFileSystem {
         if changes.modified != nil { saves.timesSet(on: node) }
         if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle.map { FileHandle.of($0) }, caller) }
         return attributes(of: node, status)
+    }
+
+    /// truncate(2) opens nothing, and cannot wait as an open does.
+    private func isKeptOut(_ caller: Caller, from node: Node) -> Bool {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.versions.load()?.working(node) == nil,
+            let path = saves.path(of: node)
+        else { return false }
+        return coordinator.excludes(caller, writing: path)
     }
 
     private func tellOfChange(of node: Node, _ changes: AttributeChanges, _ handle: FileHandle?, _ caller: Caller) {

@@ -37,7 +37,7 @@ extension MountedFileSystem {
     }
 
     /// A folder is removed at once, and before it the documents in it that a claim has removed for itself, if there is nothing else.
-    /// Should nothing of the claim be published, `quire recover` has them.
+    /// Should nothing of the claim be published, `quire recover` has them. Throws EBUSY if one of them cannot be kept.
     private func removeWhatIsStaged(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed),
             let folder = node(EntryName(copying: name), in: try locator.folder(parent)),
@@ -54,7 +54,8 @@ extension MountedFileSystem {
         }
         guard removed.count == found.count else { return }
         for (name, claim) in removed {
-            if let path = folder.path?.appending(name) { try? saves.store.keepRemoved(name, in: listing, document: path) }
+            guard let path = folder.path?.appending(name), (try? saves.store.keepRemoved(name, in: listing, document: path)) != nil
+            else { throw .resourceBusy }
             workspaces.unstage(Workspaces.Place(folder: folder, name: name), for: claim)
             try name.withCString { (name) throws(Errno) in
                 try removeFromStore(in: folder, name: name, isFolder: false)

@@ -33,9 +33,9 @@ extension SaveService {
     /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
     /// there now. Who has no path, as through /proc/self/fd, comes back and gets what was asked for.
     func leadOn(_ node: Node, _ caller: Caller) throws(Errno) {
-        guard let versions = node.versions.load(), versions.isSuperseded(node), caller.thread > 0,
-            !sentOn.take(caller.thread)
-        else { return }
+        // Taken by whatever it finds: left behind, the mark would be the thread's next open's.
+        let isRepeated = sentOn.take(caller.thread)
+        guard !isRepeated, let versions = node.versions.load(), versions.isSuperseded(node), caller.thread > 0 else { return }
         sentOn.note(caller.thread)
         throw .staleNFSFileHandle
     }

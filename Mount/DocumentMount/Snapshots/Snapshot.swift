@@ -13,15 +13,21 @@ final class Snapshot: VirtualItem {
     let user: uid_t
     /// Where the items are in the mount, in the order they were asked for.
     let places: [StorePath]
-    private let listing: VirtualListing
+    /// Leaf. Nil when the claim has ended.
+    private let listing: Mutex<VirtualListing?>
     private let made = timespec(tv_sec: time(nil), tv_nsec: 0)
     /// The regular files in it, which are pinned.
     let documents: [SnapshotEntry]
+    /// How many files and folders it keeps by a descriptor each.
+    let size: Int
 
-    init(id: ClaimID, user: uid_t, _ items: [(name: EntryName, item: (any VirtualItem)?)], documents: [SnapshotEntry]) {
+    init(
+        id: ClaimID, user: uid_t, _ items: [(name: EntryName, item: (any VirtualItem)?)], documents: [SnapshotEntry], size: Int
+    ) {
         self.id = id
         self.user = user
         self.documents = documents
+        self.size = size
         var listing = VirtualListing(generation: 0)
         places = items.map { name, item in
             let folder = StorePath.root.appending(SnapshotsFolder.name).appending(EntryName("\(id.rawValue)"))
@@ -30,7 +36,20 @@ final class Snapshot: VirtualItem {
             listing.add(name, item)
             return folder.appending(listing.entries.last!.name)
         }
-        self.listing = listing
+        self.listing = Mutex(listing)
+    }
+
+    /// The claim has ended: closes what the snapshot keeps, for which the disk may be waited. The kernel may remember the snapshot for
+    /// long.
+    func end() {
+        var items = listing.withLock { listing in
+            defer { listing = nil }
+            return listing?.entries.map(\.item) ?? []
+        }
+        while let item = items.popLast() {
+            (item as? SnapshotEntry)?.end()
+            if let folder = item as? SnapshotFolder { items += folder.end() }
+        }
     }
 
     var type: mode_t { S_IFDIR }
@@ -43,12 +62,12 @@ final class Snapshot: VirtualItem {
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        guard mayBeSeen(by: caller), let item = listing[name] else { throw .noSuchFileOrDirectory }
+        guard mayBeSeen(by: caller), let item = listing.withLock({ $0?[name] }) else { throw .noSuchFileOrDirectory }
         return item
     }
 
     func children(_ caller: Credentials) -> [(EntryName, any VirtualItem)] {
-        mayBeSeen(by: caller) ? listing.entries.map { ($0.name, $0.item) } : []
+        mayBeSeen(by: caller) ? listing.withLock { $0?.entries.map { ($0.name, $0.item) } ?? [] } : []
     }
 
     func mayBeSeen(by caller: Credentials) -> Bool { caller.uid == 0 || caller.uid == user }

@@ -7,42 +7,45 @@ import Synchronization
 import SystemPackage
 
 /// Something in a snapshot that is no folder, as it was at the snapshot's instant: its inode is kept by a descriptor, and its
-/// content copied before somebody writes that in place.
+/// content copied before somebody writes that in place. The kernel may remember it for long: its descriptors go with the claim.
 final class SnapshotEntry: VirtualItem {
     private struct State {
         var status: cl_status
+        /// O_PATH of the inode: for its extended attributes, which are as they are now. Nil when the claim has ended.
+        var inode: Descriptor?
         /// O_PATH of the inode, or a copy of its content; nil if the content was lost: what wrote it in place came before it
-        /// could be copied.
+        /// could be copied. Also nil when the claim has ended.
         var content: Descriptor?
         var isCopied = false
         /// It is shown as it is now.
         var isLive = false
+        /// Where there is room for a copy.
+        var folder: Descriptor?
         var handles: [ObjectIdentifier: FileHandle] = [:]
     }
 
     let key: [UInt8]
     let type: mode_t
     let pinned: FileIdentity
-    /// O_PATH of the inode: for its extended attributes, which are as they are now.
-    let inode: Descriptor
-    /// Its folder's, where there is room for a copy.
-    let folder: Descriptor
     /// Leaf, held while the content is being copied.
     private let state: Mutex<State>
 
     init(key: [UInt8], status: cl_status, inode: Descriptor, in folder: Descriptor) {
         self.key = key
-        self.inode = inode
-        self.folder = folder
         type = status.st.st_mode & S_IFMT
         pinned = FileIdentity(status)
-        state = Mutex(State(status: status, content: inode))
+        state = Mutex(State(status: status, inode: inode, content: inode, folder: folder))
     }
+
+    var inode: Descriptor? { state.withLock { $0.inode } }
+
+    /// The claim has ended: nobody opens it any more. Who has it open goes on.
+    func end() { state.withLock { ($0.inode, $0.content, $0.folder) = (nil, nil, nil) } }
 
     func attributes(_ caller: Credentials, inode: UInt64) -> stat {
         snapshotAttributes(
             state.withLock { state in
-                if state.isLive { _ = cl_statx_fd(self.inode.number, &state.status) }
+                if state.isLive, let inode = state.inode { _ = cl_statx_fd(inode.number, &state.status) }
                 return state.status
             }, inode: inode)
     }
@@ -51,6 +54,7 @@ final class SnapshotEntry: VirtualItem {
 
     func linkTarget() throws(Errno) -> [UInt8] {
         guard type == S_IFLNK else { throw .invalidArgument }
+        guard let inode else { throw .staleNFSFileHandle }
         return try withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { (buffer) throws(Errno) in
             let length = try check(
                 cl_readlinkat(inode.number, "", buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count - 1))
@@ -73,12 +77,12 @@ final class SnapshotEntry: VirtualItem {
     /// Has the content copied, once: it is written in place from now on, or already.
     /// - Parameter losesContent: what to do if it cannot be: whoever has it open gets an error from then on; else nothing happens.
     func detach(
-        losesContent: Bool, _ copy: (Descriptor) throws(FrozenCopyFailure) -> Descriptor
+        losesContent: Bool, _ copy: (_ content: Descriptor, _ folder: Descriptor) throws(FrozenCopyFailure) -> Descriptor
     ) throws(FrozenCopyFailure) {
         try state.withLock { (state) throws(FrozenCopyFailure) in
-            guard !state.isCopied, let content = state.content else { return }
+            guard !state.isCopied, let content = state.content, let inode = state.inode, let folder = state.folder else { return }
             do throws(FrozenCopyFailure) {
-                let copy = try copy(content)
+                let copy = try copy(content, folder)
                 state.content = copy
                 // It may have grown since it was first seen.
                 var (now, own) = (cl_status(), cl_status())
@@ -106,16 +110,30 @@ final class SnapshotEntry: VirtualItem {
 final class SnapshotFolder: VirtualItem {
     let key: [UInt8]
     let status: cl_status
-    let inode: Descriptor
-    let entries: [(name: EntryName, item: any VirtualItem)]
-    private let places: [EntryName: Int]
+
+    private struct Content {
+        let inode: Descriptor
+        let entries: [(name: EntryName, item: any VirtualItem)]
+        let places: [EntryName: Int]
+    }
+    /// Leaf. Nil when the claim has ended.
+    private let content: Mutex<Content?>
 
     init(key: [UInt8], status: cl_status, inode: Descriptor, _ entries: [(name: EntryName, item: any VirtualItem)]) {
         self.key = key
         self.status = status
-        self.inode = inode
-        self.entries = entries
-        places = Dictionary(entries.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let places = Dictionary(entries.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        content = Mutex(Content(inode: inode, entries: entries, places: places))
+    }
+
+    var inode: Descriptor? { content.withLock { $0?.inode } }
+
+    /// The claim has ended. Returns what was in the folder, which is to end too.
+    func end() -> [any VirtualItem] {
+        content.withLock { content in
+            defer { content = nil }
+            return content?.entries.map(\.item) ?? []
+        }
     }
 
     var type: mode_t { S_IFDIR }
@@ -123,11 +141,14 @@ final class SnapshotFolder: VirtualItem {
     func attributes(_ caller: Credentials, inode: UInt64) -> stat { snapshotAttributes(status, inode: inode) }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        guard let place = places[name] else { throw .noSuchFileOrDirectory }
-        return entries[place].item
+        let item = content.withLock { content in content?.places[name].map { content!.entries[$0].item } }
+        guard let item else { throw .noSuchFileOrDirectory }
+        return item
     }
 
-    func children(_ caller: Credentials) -> [(EntryName, any VirtualItem)] { entries.map { ($0.name, $0.item) } }
+    func children(_ caller: Credentials) -> [(EntryName, any VirtualItem)] {
+        content.withLock { $0?.entries.map { ($0.name, $0.item) } ?? [] }
+    }
 }
 
 /// As the file had them, under an inode number of its own.

@@ -42,8 +42,8 @@ final class SnapshotPins: Sendable {
         let identity = FileIdentity(status)
         for entry in entries.withLock({ entries in entries[identity].map { Array($0.values) } ?? [] }) {
             do throws(FrozenCopyFailure) {
-                try entry.detach(losesContent: true) { (content) throws(FrozenCopyFailure) in
-                    try copy(content, entry, isStill: true)
+                try entry.detach(losesContent: true) { (content, folder) throws(FrozenCopyFailure) in
+                    try copy(content, in: folder, isStill: true)
                 }
             } catch {
                 log.warning("a document in a snapshot is written in place and could not be copied before: it is lost to the snapshot")
@@ -52,7 +52,7 @@ final class SnapshotPins: Sendable {
     }
 
     func copy(
-        _ content: Descriptor, _ entry: SnapshotEntry, isStill: Bool
+        _ content: Descriptor, in folder: Descriptor, isStill: Bool
     ) throws(FrozenCopyFailure) -> Descriptor {
         let readable: Descriptor
         do throws(Errno) {
@@ -60,6 +60,6 @@ final class SnapshotPins: Sendable {
         } catch {
             throw .failed(error)
         }
-        return try versions.frozenCopy(of: readable, in: entry.folder, isStill: isStill)
+        return try versions.frozenCopy(of: readable, in: folder, isStill: isStill)
     }
 }

@@ -4,6 +4,7 @@ import DocumentStore
 import FuseKernel
 import Glibc
 import StorePrimitives
+import Synchronization
 import SystemPackage
 
 /// Takes the snapshots that claims for reading are given, and keeps their content from being written in place.
@@ -20,6 +21,8 @@ final class SnapshotService: Sendable {
     private let saves: SaveService
     private let locks: LockService
     private let session: SessionReference
+    /// Leaf. How many descriptors the snapshots of each user keep.
+    private let held = Mutex<[uid_t: Int]>([:])
     /// By which name the whole store is shown.
     private let rootName: EntryName
 
@@ -54,7 +57,8 @@ final class SnapshotService: Sendable {
     func take(
         _ items: [Item], for id: ClaimID, of user: uid_t, worksFor: @escaping Membership, awaitOpens: () -> Bool
     ) throws(SnapshotRefusal) -> [StorePath] {
-        let (found, documents) = try standing(items, key: Snapshot.key(of: id), worksFor)
+        let walk = try standing(items, key: Snapshot.key(of: id), of: user, worksFor)
+        let documents = walk.documents
         do throws(SnapshotRefusal) {
             guard awaitOpens() else { throw SnapshotRefusal(items[0].path, "opening files for writing takes too long") }
             awaitPublications(into: documents)
@@ -64,15 +68,16 @@ final class SnapshotService: Sendable {
             throw error
         }
         let snapshot = Snapshot(
-            id: id, user: user, zip(items, found).map { ($0.path.lastName ?? rootName, $1) }, documents: documents)
-        folder.add(snapshot)
+            id: id, user: user, zip(items, walk.found).map { ($0.path.lastName ?? rootName, $1) }, documents: documents,
+            size: walk.size)
+        add(snapshot)
         return snapshot.places
     }
 
     /// Takes the snapshot of one document that nobody writes, with a few system calls; nil if there is more to it than that.
     func takeAtOnce(_ item: Item, for id: ClaimID, of user: uid_t, worksFor: @escaping Membership) -> StorePath? {
         var walk = SnapshotWalk(table: table, pins: pins, limit: 1, takesFolders: false, worksFor: worksFor)
-        guard pins.total < Self.mostPinned, let name = item.path.lastName,
+        guard room(for: user) > 0, let name = item.path.lastName,
             let found = try? walk.item(at: item.path, under: store, key: Snapshot.key(of: id) + [0])
         else { return nil }
         if let document = walk.documents.first, let node = table.known(document.pinned),
@@ -81,8 +86,8 @@ final class SnapshotService: Sendable {
             pins.unpin(document)
             return nil
         }
-        let snapshot = Snapshot(id: id, user: user, [(name, found)], documents: walk.documents)
-        folder.add(snapshot)
+        let snapshot = Snapshot(id: id, user: user, [(name, found)], documents: walk.documents, size: walk.count)
+        add(snapshot)
         return snapshot.places[0]
     }
 
@@ -91,16 +96,31 @@ final class SnapshotService: Sendable {
     func drop(_ id: ClaimID) -> Snapshot? {
         guard let snapshot = folder.remove(id) else { return nil }
         for document in snapshot.documents { pins.unpin(document) }
+        held.withLock { held in
+            held[snapshot.user, default: 0] -= snapshot.size
+            if held[snapshot.user] == 0 { held[snapshot.user] = nil }
+        }
         return snapshot
+    }
+
+    private func add(_ snapshot: Snapshot) {
+        held.withLock { $0[snapshot.user, default: 0] += snapshot.size }
+        folder.add(snapshot)
+    }
+
+    /// How many files and folders a user's next snapshot may have: half of what there is for all, so that nobody shuts others out.
+    private func room(for user: uid_t) -> Int {
+        let (all, own) = held.withLock { ($0.values.reduce(0, +), $0[user] ?? 0) }
+        return max(0, min(Self.mostHeld - all, Self.mostHeld / 2 - own))
     }
 
     // MARK: - What stands there
 
     /// All items at one instant.
     private func standing(
-        _ items: [Item], key: [UInt8], _ worksFor: @escaping Membership
-    ) throws(SnapshotRefusal) -> ([(any VirtualItem)?], [SnapshotEntry]) {
-        let limit = max(0, Self.mostPinned - pins.total)
+        _ items: [Item], key: [UInt8], of user: uid_t, _ worksFor: @escaping Membership
+    ) throws(SnapshotRefusal) -> (found: [(any VirtualItem)?], documents: [SnapshotEntry], size: Int) {
+        let limit = room(for: user)
         for _ in 0..<Self.walks {
             var walk = SnapshotWalk(table: table, pins: pins, limit: limit, worksFor: worksFor)
             var found: [(any VirtualItem)?] = []
@@ -111,13 +131,13 @@ final class SnapshotService: Sendable {
                     place = item.path
                     found.append(try walk.item(at: item.path, under: store, key: key + [0]))
                 }
-                isStill = try locator.names.still { () throws(Errno) in walk.isStill() }
+                isStill = try locator.names.still { () throws(Errno) in walk.isStill(under: store) }
             } catch {
                 for document in walk.documents { pins.unpin(document) }
-                let reason = error == .tooManyOpenFiles ? "has more than \(limit) files, which no snapshot can hold" : "\(error)"
+                let reason = error == .tooManyOpenFiles ? "has more than \(limit) files and folders, which is what there is room for in snapshots" : "\(error)"
                 throw SnapshotRefusal(place, reason)
             }
-            if isStill { return (found, walk.documents) }
+            if isStill { return (found, walk.documents, walk.count) }
             for document in walk.documents { pins.unpin(document) }
         }
         throw SnapshotRefusal(items[0].path, "files are made, moved or removed in it all the time")
@@ -125,10 +145,10 @@ final class SnapshotService: Sendable {
 
     private static let walks = 8
     /// A descriptor each: a quarter of those there may be.
-    private static let mostPinned: Int = {
+    private static let mostHeld: Int = {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return min(100_000, Int(clamping: limit.rlim_cur) / 4)
+        return min(200_000, Int(clamping: limit.rlim_cur) / 4)
     }()
 
     /// Who puts a save's content into a document's own inode at this moment did not see the pin.
@@ -152,8 +172,8 @@ final class SnapshotService: Sendable {
         defer { locks.dropShared(owner) }
         for (document, handles) in live {
             do throws(FrozenCopyFailure) {
-                try document.detach(losesContent: false) { (content) throws(FrozenCopyFailure) in
-                    try pins.copy(content, document, isStill: false)
+                try document.detach(losesContent: false) { (content, folder) throws(FrozenCopyFailure) in
+                    try pins.copy(content, in: folder, isStill: false)
                 }
             } catch {
                 let path = handles[0].node.path ?? items[0].path

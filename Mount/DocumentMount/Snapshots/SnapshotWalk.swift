@@ -17,7 +17,17 @@ struct SnapshotWalk {
     private let worksFor: @Sendable (ClaimID) -> Bool
     /// The regular files, pinned: unpin them when the walk is of no use.
     private(set) var documents: [SnapshotEntry] = []
-    private var count = 0
+    /// How many files and folders, each with a descriptor.
+    private(set) var count = 0
+    /// What stood at the paths asked for.
+    private struct Named {
+        let folder: StorePath
+        let folderIdentity: FileIdentity?
+        /// Its name in the store; nil: the whole store, or what is removed for whom the snapshot is for.
+        let name: EntryName?
+        let identity: FileIdentity?
+    }
+    private var named: [Named] = []
     /// Of each folder, what shows that names in it are the same still.
     private var folders: [(folder: Descriptor, status: cl_status, known: (node: Node, moment: NameChanges.Moment)?)] = []
 
@@ -34,28 +44,44 @@ struct SnapshotWalk {
     /// What stands at a path; nil if there is nothing. Throws .tooManyOpenFiles over the limit, .isDirectory for a folder that
     /// is not to be taken.
     mutating func item(at path: StorePath, under store: Descriptor, key: [UInt8]) throws(Errno) -> (any VirtualItem)? {
-        let inode: Descriptor
-        let folder: Descriptor
-        do throws(Errno) {
-            folder = try Self.opened(path.parent, under: store, O_DIRECTORY)
-            if let name = path.lastName {
-                guard let place = place(of: name, in: names(stagedIn: folder)) else { return nil }
-                inode = try place.withCString { (name) throws(Errno) in
-                    try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-                }
-            } else {
-                inode = folder
-            }
-        } catch .noSuchFileOrDirectory, .notDirectory {
+        guard let folder = try Self.folder(path.parent, under: store) else {
+            named.append(Named(folder: path.parent, folderIdentity: nil, name: nil, identity: nil))
             return nil
         }
-        return try item(inode, in: folder, key: key + path.bytes)
+        var place: EntryName?
+        var inode: Descriptor?
+        if let name = path.lastName {
+            place = self.place(of: name, in: names(stagedIn: folder))
+            inode = try place.flatMap { (name) throws(Errno) in try Self.opened(name, in: folder) }
+        } else {
+            inode = folder
+        }
+        named.append(
+            Named(folder: path.parent, folderIdentity: Self.identity(of: folder), name: place, identity: inode.flatMap(Self.identity)))
+        return try inode.map { (inode) throws(Errno) in try item(inode, in: folder, key: key + path.bytes) }
     }
 
-    /// No link on the way is followed: the path's folders are where a lookup through the mount found them.
-    private static func opened(_ path: StorePath, under store: Descriptor, _ flags: Int32) throws(Errno) -> Descriptor {
-        let number = path.withCString { cl_open_beneath(store.number, $0, CL_O_PATH | O_NOFOLLOW | flags) }
+    /// Nil if there is none. No link on the way is followed: the path's folders are where a lookup through the mount found them.
+    private static func folder(_ path: StorePath, under store: Descriptor) throws(Errno) -> Descriptor? {
+        let number = path.withCString { cl_open_beneath(store.number, $0, CL_O_PATH | O_NOFOLLOW | O_DIRECTORY) }
+        if number == -ENOENT || number == -ENOTDIR { return nil }
         return Descriptor(owning: try check(number))
+    }
+
+    /// Nil if there is nothing.
+    private static func opened(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor? {
+        do throws(Errno) {
+            return try name.withCString { (name) throws(Errno) in
+                try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+            }
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
+    }
+
+    private static func identity(of file: Descriptor) -> FileIdentity? {
+        var status = cl_status()
+        return cl_statx_fd(file.number, &status) == 0 ? FileIdentity(status) : nil
     }
 
     private func names(stagedIn folder: Descriptor) -> StagedNames? {
@@ -111,22 +137,30 @@ struct SnapshotWalk {
         var entries: [(EntryName, any VirtualItem)] = []
         for name in names.compactMap({ shownName(of: $0, in: staged) }) {
             guard let place = place(of: name, in: staged) else { continue }
-            do throws(Errno) {
-                let inode = try place.withCString { (name) throws(Errno) in
-                    try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-                }
-                entries.append((name, try item(inode, in: folder, key: key + [UInt8(ascii: "/")] + name.bytes)))
-            } catch .noSuchFileOrDirectory {
-                // Gone since it was listed, which the look at the folder's times will tell.
-            }
+            // What is gone since it was listed the look at the folder's times will tell.
+            guard let inode = try Self.opened(place, in: folder) else { continue }
+            entries.append((name, try item(inode, in: folder, key: key + [UInt8(ascii: "/")] + name.bytes)))
         }
         return entries
     }
 
     private static func isDot(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, ".") == 0 || strcmp(name, "..") == 0 }
 
-    /// Whether the folders have the same names as when they were listed. Within `names.still`.
-    func isStill() -> Bool {
+    /// Whether the same stands at the paths as did when they were looked at, and the folders have the same names. Within
+    /// `names.still`.
+    func isStill(under store: Descriptor) -> Bool {
+        named.allSatisfy { isStill($0, under: store) } && areFoldersStill()
+    }
+
+    private func isStill(_ named: Named, under store: Descriptor) -> Bool {
+        guard let folder = try? Self.folder(named.folder, under: store) else { return named.folderIdentity == nil }
+        guard Self.identity(of: folder) == named.folderIdentity else { return false }
+        guard let name = named.name else { return true }
+        guard let found = try? Self.opened(name, in: folder) else { return named.identity == nil }
+        return Self.identity(of: found) == named.identity
+    }
+
+    private func areFoldersStill() -> Bool {
         folders.allSatisfy { folder, before, known in
             var now = cl_status()
             guard cl_statx_fd(folder.number, &now) == 0, Node.Seen(now.st) == Node.Seen(before.st) else { return false }

@@ -50,8 +50,14 @@ extension Workspaces {
         }
     }
 
-    /// Puts a document that was there before the claim back to where it was; false if something else is there by now.
+    /// Puts a document that was there before the claim back to where it was, with a number if something else is there by now. False
+    /// if it cannot be.
     private func isBack(_ hidden: EntryName, from place: Place, to origin: Place, _ caller: Caller) -> Bool {
+        let others = (1...9).compactMap { EntryName(origin.name.bytes + Array(".\($0)".utf8)) }
+        return ([origin.name] + others).contains { isMoved(hidden, from: place, to: Place(folder: origin.folder, name: $0), caller) }
+    }
+
+    private func isMoved(_ hidden: EntryName, from place: Place, to origin: Place, _ caller: Caller) -> Bool {
         guard let folder = try? locator.folder(place.folder), let target = try? locator.folder(origin.folder) else { return false }
         let isDone: Bool = locator.names.changing {
             var status = cl_status()

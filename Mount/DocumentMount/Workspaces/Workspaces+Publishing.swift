@@ -14,7 +14,8 @@ extension Workspaces {
         let places = close(claim).filter { !isHandedOver($0, from: claim) && !isUntouched($0, claim) }
         guard let first = places.first else { return }
         do throws(Errno) {
-            for _ in 0..<Self.tries where try publishAtOnce(places, claim) { return }
+            var kept: Set<FoundVersion> = []
+            for _ in 0..<Self.tries where try publishAtOnce(places, claim, &kept) { return }
             throw .resourceBusy
         } catch {
             let path = first.path
@@ -80,8 +81,16 @@ extension Workspaces {
         let pinned: Descriptor?
     }
 
+    /// What somebody else has put in a document's place.
+    private struct FoundVersion: Hashable {
+        let identity: FileIdentity
+        let modified: Int64
+        let size: Int64
+    }
+
     /// False if somebody changed one of the names meanwhile.
-    private func publishAtOnce(_ places: [Place], _ claim: ClaimID) throws(Errno) -> Bool {
+    /// - Parameter kept: others' versions that are kept already.
+    private func publishAtOnce(_ places: [Place], _ claim: ClaimID, _ kept: inout Set<FoundVersion>) throws(Errno) -> Bool {
         var held: [Node] = []
         defer { for node in held { table.forget(node, count: 1) } }
         awaitEnds(of: places, claim)
@@ -91,7 +100,7 @@ extension Workspaces {
             for place in places {
                 if let change = try self.change(of: place, claim, &held) { changes.append(change) }
             }
-            for change in changes { keepIfOthers(change) }
+            for change in changes { keepIfOthers(change, &kept) }
             group = try saves.store.prepare(
                 changes.map { (change) throws(Errno) in
                     guard let path = change.place.folder.path else { throw .noSuchFileOrDirectory }
@@ -105,6 +114,13 @@ extension Workspaces {
             try commit(&group, changes, places, claim)
         } catch {
             group.abandon()
+            if group.isStuck {
+                // Some names are changed and cannot be changed back: what stands under the hidden ones is the log's, which does the
+                // rest at the next mount.
+                log.error("\(changes.first?.place.path ?? .root): saves that belong together are published in part: \(error); mount again")
+                for place in places { unstage(place, for: claim) }
+                throw .ioError
+            }
             if error == .staleNFSFileHandle { return false }
             throw error
         }
@@ -153,16 +169,16 @@ extension Workspaces {
     }
 
     /// The document was saved, or written in place, by somebody else since it was staged: that version is kept (rule 5 of saves).
-    private func keepIfOthers(_ change: Change) {
-        guard let old = change.old, let path = change.place.path else { return }
+    private func keepIfOthers(_ change: Change, _ kept: inout Set<FoundVersion>) {
+        guard let old = change.old, let pinned = change.pinned, let path = change.place.path else { return }
         var status = cl_status()
-        if let base = change.staged.base, old.identity == base.identity, let pinned = change.pinned,
-            cl_statx_fd(pinned.number, &status) == 0, base.seen.hasContent(of: Node.Seen(status.st))
-        {
-            return
-        }
+        _ = cl_statx_fd(pinned.number, &status)
+        if let base = change.staged.base, old.identity == base.identity, base.seen.hasContent(of: Node.Seen(status.st)) { return }
+        let found = FoundVersion(
+            identity: old.identity, modified: saturatedNanoseconds(status.st.st_mtim), size: Int64(status.st.st_size))
+        guard kept.insert(found).inserted else { return }
         do throws(Errno) {
-            let file = try locator.opened(old, flags: O_RDONLY)
+            let file = try locator.reopened(pinned, flags: O_RDONLY)
             try saves.store.kept.keep(file, moving: false, document: path, saver: nil, reason: .overtaken)
         } catch {
             log.warning("\(path): the version that was saved over could not be kept: \(error)")
@@ -184,7 +200,9 @@ extension Workspaces {
             versions[shared.order] = shared
         }
         let locks = versions.sorted { $0.key < $1.key }.map(\.value)
+        // Closures may not change what is lent to this function.
         var copy = group
+        defer { group = copy }
         try alone(in: folders.sorted { $0.generation < $1.generation }[...]) { () throws(Errno) in
             try visibility.alone { () throws(Errno) in
                 try locator.names.changing { () throws(Errno) in
@@ -204,7 +222,6 @@ extension Workspaces {
                 for place in places { unstage(place, for: claim) }
             }
         }
-        group = copy
     }
 
     /// Whether nobody who works for the claim has saved, made or removed anything since.
@@ -221,10 +238,14 @@ extension Workspaces {
 
     /// What others have changed of the document's mode, owner, tags and such since it was copied holds for its new version.
     private func mergeAttributes(of change: Change) throws(Errno) {
-        guard let copy = change.staged.copy, let old = change.old, let version = change.version,
-            old.identity == change.staged.base?.identity
+        guard let copy = change.staged.copy, let pinned = change.pinned, let hidden = change.staged.hidden,
+            change.old?.identity == change.staged.base?.identity
         else { return }
-        try copy.mergeAttributes(from: locator.opened(old, flags: O_RDONLY), to: locator.opened(version, flags: O_RDONLY))
+        // Not by the locator, which searches for what has gone, and waits for this thread then.
+        let version = try hidden.withCString { (name) throws(Errno) in
+            try Descriptor(opening: name, in: change.folder, flags: O_RDONLY | O_NOFOLLOW)
+        }
+        try copy.mergeAttributes(from: locator.reopened(pinned, flags: O_RDONLY), to: version)
     }
 
     private func standing(_ documents: ArraySlice<DocumentVersions>, _ body: () throws(Errno) -> Void) throws(Errno) {

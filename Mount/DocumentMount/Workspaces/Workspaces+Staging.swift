@@ -15,13 +15,24 @@ extension Workspaces {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.isRegular, let link = node.currentLink, !link.isStaged,
             !saves.sentOn.isKnown(caller.thread), node.versions.load()?.working(node) == nil
         else { return }
+        guard isClaimed(link.name, link.parent) else { return }
+        let isStaged = staged(link.name, in: link.parent, for: caller)?.hidden != nil
+        var copy = try isStaged ? nil : self.copy(node, link, caller)
+        if !isStaged, copy == nil { return }
+        defer { if let copy { remove(copy.staged.name, in: link.parent) } }
         _ = try staging(link.name, in: link.parent) { () throws(Errno) -> Void? in
             var hidden = staged(link.name, in: link.parent, for: caller)?.hidden
-            if hidden == nil {
-                guard let claim = claim(for: link.name, in: link.parent, caller) else { return nil }
-                hidden = try copy(node, link, for: claim.id, caller)
+            if hidden == nil, let made = copy {
+                guard node.currentLink?.parent === link.parent, node.currentLink?.name == link.name else { throw .staleNFSFileHandle }
+                try reserve(link.name, in: link.parent, for: made.claim)
+                enter(
+                    link.name, in: link.parent,
+                    StagedNames.Staged(
+                        claim: made.claim, hidden: made.staged.name, base: made.base, caller: caller, copy: made.staged, document: node))
+                copy = nil
+                hidden = made.staged.name
             }
-            guard let hidden else { return nil }
+            guard let hidden else { throw .staleNFSFileHandle }
             beginSave(of: hidden, in: link.parent, flags: flags, caller)
             // Taken by the open that follows.
             if isOpen { saves.sentOn.note(caller.thread) }
@@ -29,8 +40,17 @@ extension Workspaces {
         }
     }
 
-    /// The hidden name of the copy; nil if there can be none, and the document is written in place.
-    private func copy(_ node: Node, _ link: Node.Link, for claim: ClaimID, _ caller: Caller) throws(Errno) -> EntryName? {
+    /// A document's copy, that nobody knows of yet.
+    private struct Copy {
+        let claim: ClaimID
+        let staged: StagedCopy
+        let base: StagedNames.Base
+    }
+
+    /// Copies a document for the claim that the caller works for, under a hidden name; nil if there is no such claim, or it cannot be
+    /// copied and is written in place. With no lock held: it may take long.
+    private func copy(_ node: Node, _ link: Node.Link, _ caller: Caller) throws(Errno) -> Copy? {
+        guard let claim = claim(for: link.name, in: link.parent, caller) else { return nil }
         let folder = try locator.folder(link.parent)
         let document: Descriptor
         do throws(Errno) { document = try locator.opened(node, flags: O_RDONLY) } catch .permissionDenied { return nil }
@@ -44,18 +64,7 @@ extension Workspaces {
             log.notice("\(node.path ?? .root): written in place, since it cannot be copied for its claim: \(error)")
             return nil
         }
-        // What ends meanwhile waits for the folder's lock, and finds the copy.
-        do throws(Errno) { try reserve(link.name, in: link.parent, for: claim) } catch {
-            working.discard()
-            throw error
-        }
-        let copy = try working.stage(in: folder)
-        let base = StagedNames.Base(status)
-        enter(
-            link.name, in: link.parent,
-            StagedNames.Staged(
-                claim: claim, hidden: copy.name, base: base, caller: caller, copy: copy, document: node))
-        return copy.name
+        return Copy(claim: claim.id, staged: try working.stage(in: folder), base: StagedNames.Base(status))
     }
 
     /// An open(2) is repeated once. So if it begins a save of the version under the hidden name, it does so here.

@@ -78,9 +78,9 @@ final class Workspaces: Sendable {
     /// The claim for which the caller would stage a name that is not staged yet; nil if it works for none.
     func claim(for name: EntryName, in folder: Node, _ caller: Caller) -> (id: ClaimID, isContentOnly: Bool)? {
         guard !name.withCString(saves.options.livePatterns.matches), let path = folder.path?.appending(name),
-            let found = coordinator.workspace(of: caller, writing: path), !state.withLock({ $0.ending.contains(found.id) })
+            coordinator.isClaimed(path)
         else { return nil }
-        return found
+        return coordinator.workspace(of: caller, writing: path, besides: state.withLock { $0.ending })
     }
 
     /// Runs what may stage names, alone in their folders; nil if nobody claims them. While nobody claims anything: one look.
@@ -94,7 +94,7 @@ final class Workspaces: Sendable {
         return try alone(in: folders.sorted { $0.generation < $1.generation }[...], body)
     }
 
-    private func isClaimed(_ name: EntryName, _ folder: Node) -> Bool {
+    func isClaimed(_ name: EntryName, _ folder: Node) -> Bool {
         if let names = folder.staged.load(), !names[name].isEmpty { return true }
         return folder.path.map { coordinator.isClaimed($0.appending(name)) } ?? false
     }

@@ -1,5 +1,6 @@
 // Telling of changes made by others: fanotify(7), inotify(7), and what a thread that waits for them needs.
 #pragma once
+#include <semaphore.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -59,3 +60,6 @@ int cl_clone_mount(int dirfd, int recursive);
 int cl_filesystem_id(int fd, uint8_t out[8]);  // f_fsid of statfs(2), as fanotify reports it
 int cl_set_thread_io_idle(void);               // the idle I/O class of ioprio_set(2), for this thread
 int64_t cl_monotonic_ns(void);
+
+/* sem_clockwait(3) on the monotonic clock, until a time of cl_monotonic_ns. */
+int cl_sem_wait_until(sem_t *semaphore, int64_t deadline_ns);

@@ -53,7 +53,7 @@ extension ClaimTable {
     }
 
     /// Whether a claim is held for as long as a request waits.
-    private func isWithin(_ request: ClaimRequest, _ id: ClaimID) -> Bool {
+    func isWithin(_ request: ClaimRequest, _ id: ClaimID) -> Bool {
         var outer = request.within
         while let claim = outer {
             if claim == id { return true }

@@ -24,13 +24,21 @@ extension ClaimTable {
 
     /// The claim in whose name a process writes an item, so that what it saves is published with the claim; nil if there is
     /// none. Of several the one granted last.
-    public func workspace(of writer: Claimant, writing path: StorePath, besides other: ClaimID? = nil) -> ClaimID? {
-        guard excludesWriters else { return nil }
+    /// - Parameter ending: those that are not asked any more.
+    public func workspace(of writer: Claimant, writing path: StorePath, besides ending: Set<ClaimID> = []) -> ClaimID? {
+        workspaces(writing: path).filter { !ending.contains($0) && claims[$0]!.serves(writer) }.max()
+    }
+
+    /// The claim within which another was asked for, and in whose name the same item is written; nil if there is none.
+    public func outerWorkspace(of id: ClaimID, writing path: StorePath) -> ClaimID? {
+        guard let inner = claims[id]?.request else { return nil }
+        return workspaces(writing: path).filter { $0 < id && isWithin(inner, $0) }.max()
+    }
+
+    private func workspaces(writing path: StorePath) -> [ClaimID] {
+        guard excludesWriters else { return [] }
         let intent = ClaimIntent(path, .writing([]))
-        return (items[path] + items.above(path)).filter { id in
-            let claim = claims[id]!
-            return id != other && claim.phase == .granted && claim.excludesContent(of: intent) && claim.serves(writer)
-        }.max()
+        return (items[path] + items.above(path)).filter { claims[$0]!.phase == .granted && claims[$0]!.excludesContent(of: intent) }
     }
 
     /// Whether a claim is for moving or deleting an item, and not for its content alone.

@@ -16,6 +16,7 @@ public struct PresenterTable: Sendable {
     var items = ItemIndex<PresenterID>()
     var inquiries: [InquiryID: Inquiry] = [:]
     private var questions: [PresenterQuestion.ID: OpenQuestion] = [:]
+    private var questionsTo: [PresenterID: Set<PresenterQuestion.ID>] = [:]
     private var last: UInt64 = 0
     /// How many have unsaved changes.
     private var unsaved = 0
@@ -50,8 +51,7 @@ public struct PresenterTable: Sendable {
         guard let presenter = presenters.removeValue(forKey: id) else { return [] }
         items.remove(id, at: presenter.path)
         if presenter.hasUnsavedChanges { unsaved -= 1 }
-        let asked = questions.filter { $0.value.question.presenter == id }.keys.sorted()
-        return asked.flatMap { close($0) }.sorted()
+        return (questionsTo[id] ?? []).sorted().flatMap { close($0) }.sorted()
     }
 
     public mutating func setUnsavedChanges(_ hasChanges: Bool, of id: PresenterID) {
@@ -105,8 +105,8 @@ public struct PresenterTable: Sendable {
         }
         guard !asked.isEmpty else { return nil }
         let inquiry = InquiryID(next())
-        inquiries[inquiry] = Inquiry(deadline: deadline, isClaim: true, waitingFor: Set(asked.map(\.id)))
-        for question in asked { questions[question.id] = OpenQuestion(question: question, inquiries: [inquiry]) }
+        inquiries[inquiry] = Inquiry(deadline: deadline, isClaim: true, put: asked, waitingFor: Set(asked.map(\.id)))
+        for question in asked { put(OpenQuestion(question: question, inquiries: [inquiry])) }
         return (inquiry, asked)
     }
 
@@ -124,19 +124,17 @@ public struct PresenterTable: Sendable {
         let inquiry = InquiryID(next())
         var (put, awaited): ([PresenterQuestion], Set<PresenterQuestion.ID>) = ([], [])
         for presenter in audience {
-            if let open = questions.values.first(where: {
-                $0.question.presenter == presenter && $0.question.matter == matter && !$0.isForClaim
-            }) {
-                questions[open.question.id]!.inquiries.append(inquiry)
-                awaited.insert(open.question.id)
+            if let open = questionsTo[presenter]?.first(where: { questions[$0]!.question.matter == matter && !questions[$0]!.isForClaim }) {
+                questions[open]!.inquiries.append(inquiry)
+                awaited.insert(open)
                 continue
             }
             let question = question(to: presenter, matter)
-            questions[question.id] = OpenQuestion(question: question, inquiries: [inquiry], isForClaim: false)
+            self.put(OpenQuestion(question: question, inquiries: [inquiry], isForClaim: false))
             awaited.insert(question.id)
             put.append(question)
         }
-        inquiries[inquiry] = Inquiry(deadline: deadline, isClaim: false, waitingFor: awaited)
+        inquiries[inquiry] = Inquiry(deadline: deadline, isClaim: false, put: put, waitingFor: awaited)
         return (inquiry, put)
     }
 
@@ -156,7 +154,6 @@ public struct PresenterTable: Sendable {
         guard let open = questions[id], open.question.presenter == presenter else { return [] }
         for inquiry in open.inquiries {
             if let failure { inquiries[inquiry]?.failures.append(PresenterFailure(presenter: presenter, message: failure)) }
-            inquiries[inquiry]?.answered.append(open.question)
         }
         return close(id)
     }
@@ -186,24 +183,37 @@ public struct PresenterTable: Sendable {
         return InquiryOutcome(silent: inquiry.silent, failures: inquiry.failures)
     }
 
-    /// The claim or open that an inquiry was for is over, or given up. Returns what was answered for a claim: these presenters
-    /// may go on with the item.
+    /// The claim or open that an inquiry was for is over, or given up. Returns what was asked for a claim: these presenters may go on
+    /// with the item, also those that have not answered yet.
     public mutating func end(_ id: InquiryID) -> [PresenterQuestion] {
         guard let inquiry = inquiries.removeValue(forKey: id) else { return [] }
         for question in inquiry.waitingFor { leave(question, id) }
-        return inquiry.isClaim ? inquiry.answered.filter { presenters[$0.presenter] != nil } : []
+        return inquiry.isClaim ? inquiry.put.filter { presenters[$0.presenter] != nil } : []
     }
 
     /// An inquiry no longer waits for a question, which is forgotten when none does: an answer then only shows that the
     /// presenter is there.
     private mutating func leave(_ question: PresenterQuestion.ID, _ inquiry: InquiryID) {
         questions[question]?.inquiries.removeAll { $0 == inquiry }
-        if questions[question]?.inquiries.isEmpty == true { questions[question] = nil }
+        if questions[question]?.inquiries.isEmpty == true { _ = forget(question) }
+    }
+
+    private mutating func put(_ open: OpenQuestion) {
+        questions[open.question.id] = open
+        questionsTo[open.question.presenter, default: []].insert(open.question.id)
+    }
+
+    private mutating func forget(_ id: PresenterQuestion.ID) -> OpenQuestion? {
+        guard let open = questions.removeValue(forKey: id) else { return nil }
+        let presenter = open.question.presenter
+        questionsTo[presenter]!.remove(id)
+        if questionsTo[presenter]!.isEmpty { questionsTo[presenter] = nil }
+        return open
     }
 
     /// Returns the inquiries that are over by this.
     private mutating func close(_ id: PresenterQuestion.ID) -> [InquiryID] {
-        guard let open = questions.removeValue(forKey: id) else { return [] }
+        guard let open = forget(id) else { return [] }
         return open.inquiries.filter { inquiry in
             inquiries[inquiry]?.waitingFor.remove(id)
             return inquiries[inquiry]?.waitingFor.isEmpty ?? false
@@ -233,8 +243,8 @@ public struct InquiryOutcome: Hashable, Sendable {
 struct Inquiry: Sendable {
     let deadline: UInt64
     let isClaim: Bool
+    let put: [PresenterQuestion]
     var waitingFor: Set<PresenterQuestion.ID>
-    var answered: [PresenterQuestion] = []
     var silent: [PresenterID] = []
     var failures: [PresenterFailure] = []
 }

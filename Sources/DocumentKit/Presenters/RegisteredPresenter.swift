@@ -14,7 +14,7 @@ final class RegisteredPresenter: Sendable {
         var hasUnsavedChanges = false
         /// Has let a question go unanswered, and is not asked again before it answers.
         var isSilent = false
-        /// Items whose deletion it was asked to accommodate, until they are gone.
+        /// Items whose deletion it was asked to accommodate, until they are gone, or something else is there.
         var accommodated: Set<AbsolutePath> = []
     }
 
@@ -141,6 +141,7 @@ final class RegisteredPresenter: Sendable {
 
     private func tell(_ presenter: any FilePresenter, _ change: ItemChange, own: AbsolutePath, isMoved: Bool) {
         let isSubitem = change.path.isInside(own)
+        if change.kind == .changed || change.kind == .appeared { state.withLock { _ = $0.accommodated.remove(change.path) } }
         switch change.kind {
         case .moved where isMoved: presenter.presentedItemDidMove(to: own.url)
         case .appeared where isMoved:

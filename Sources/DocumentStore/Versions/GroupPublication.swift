@@ -33,7 +33,7 @@ public struct GroupPublication: Sendable {
     /// In the log; nil for a single version, whose rename is whole by itself.
     private let id: UInt64?
     /// What was done could not be undone: the log has to do the rest at the next mount.
-    private var isStuck = false
+    public private(set) var isStuck = false
 
     /// Has the staged versions and what is to be done durable. Waits for the disk: nothing that others wait for should be held.
     fileprivate init(_ changes: [GroupChange], _ versions: VersionStore, isDurable: Bool) throws(Errno) {

@@ -88,7 +88,8 @@ final class IntentLog: Sendable {
         do throws(Errno) {
             try append(records(id))
         } catch {
-            state.withLock { _ = $0.open.remove(id) }
+            // It may be in the file all the same.
+            try? finish(id)
             throw error
         }
         return id

@@ -65,9 +65,11 @@ extension VersionStore {
         try keep(try Self.opened(hidden, in: folder), document, .unpublished)
     }
 
-    /// Keeps a document that is about to be removed for good.
+    /// Keeps a document that is about to be removed for good. Throws EFBIG if it is too large to be kept.
     public func keepRemoved(_ name: EntryName, in folder: Descriptor, document: StorePath) throws(Errno) {
-        try keep(try Self.opened(name, in: folder), document, .removed)
+        let file = try Self.opened(name, in: folder)
+        let version = try kept.keep(file, moving: false, document: document, saver: nil, reason: .removed)
+        if !version.hasContent, version.size > 0 { throw .fileTooLarge }
     }
 }
 
@@ -77,12 +79,15 @@ public struct StagedCopy: Sendable {
     /// The document's when it was copied.
     let base: VersionAttributes
     let hasProjects: Bool
+    /// Whether a change always shows in the times.
+    let hasFineTimes: Bool
     /// What the copy was like when it was made.
     let identity: FileIdentity
     let changed: timespec
 
-    /// Whether nothing was done to it since it was made.
+    /// Whether nothing was done to it since it was made, for sure.
     public func isUntouched(in folder: Descriptor) -> Bool {
+        guard hasFineTimes else { return false }
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         return result == 0 && FileIdentity(status) == identity && status.st.st_ctim.tv_sec == changed.tv_sec
@@ -117,7 +122,7 @@ extension WorkingCopy {
             _ = try check(cl_futimens(file.number, [times.st_atim, times.st_mtim]))
             let name = try nameHidden(in: folder, .staged).name
             return StagedCopy(
-                name: name, base: base, hasProjects: traits.hasProjects, identity: identity,
+                name: name, base: base, hasProjects: traits.hasProjects, hasFineTimes: traits.hasFineTimes, identity: identity,
                 changed: try OpenFolder.status(of: file).st.st_ctim)
         } catch {
             discard()

@@ -108,9 +108,12 @@ struct CoordinateCommand: ParsableCommand {
     /// 128 and the number of the signal.
     private static let killed: Int32 = 128
 
-    private static func settings(for snapshots: [DocumentPath]) -> [String] {
-        guard let first = snapshots.first else { return [] }
-        return ["QUIRE_SNAPSHOT=\(first)"] + snapshots.enumerated().map { "QUIRE_SNAPSHOT_\($0 + 1)=\($1)" }
+    /// The environment of the command: without the snapshots of a claim that this one is made within.
+    private static func environment(with snapshots: [DocumentPath]) -> [[UInt8]] {
+        func setting(_ name: String, _ path: DocumentPath) -> [UInt8] { Array("\(name)=".utf8) + path.bytes }
+        let numbered = snapshots.enumerated().map { setting("QUIRE_SNAPSHOT_\($0 + 1)", $1) }
+        return ChildProcess.inherited.filter { !$0.starts(with: "QUIRE_SNAPSHOT".utf8) }
+            + snapshots.prefix(1).map { setting("QUIRE_SNAPSHOT", $0) } + numbered
     }
 
     /// Runs the command to its end, and passes on what asks this process to end.
@@ -122,9 +125,8 @@ struct CoordinateCommand: ParsableCommand {
         for number in [SIGINT, SIGQUIT] { signal(number, SIG_IGN) }
         do throws(Errno) {
             let child = try ChildProcess.spawn(
-                command[0], command.dropFirst().map { Array($0.utf8) }, environment: ChildProcess.inherited + Self.settings(for: snapshots),
-                newSession: false,
-                hasOwnInput: true)
+                command[0], command.dropFirst().map { Array($0.utf8) }, environment: Self.environment(with: snapshots),
+                newSession: false, hasOwnInput: true)
             commandPID = child
             for number in [SIGTERM, SIGHUP] { signal(number) { kill(commandPID, $0) } }
             return try ChildProcess.wait(for: child)

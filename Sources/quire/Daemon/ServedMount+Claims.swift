@@ -120,12 +120,13 @@ private final class ClaimInMount: ServedClaim {
 
     private func failure(_ refusal: ClaimRefusal) -> ServiceFailure {
         switch refusal {
-        case .timedOut(let holders) where holders.isEmpty: .timedOut("not granted in time: a presenter did not answer")
+        case .timedOut(let holders) where holders.isEmpty: .timedOut("not granted in time: a presenter did not answer, or others' snapshots took long")
         case .timedOut(let holders): .timedOut("not granted in time: \(text(holders))")
         case .deadlock(let holders): .deadlock("waiting would never end: \(text(holders)), which waits for this process")
         case .presenterFailed(let message): .failed("who shows the document could not let it go: \(message)")
         case .noSnapshot(let path, let reason, let writer):
             .noSnapshot("\(mount.place(path)): \(reason)" + (writer.map { "; it is open in \($0.process) (\($0.name))" } ?? ""))
+        case .tooMany: .failed("you claim too much already: release some first")
         case .ended: .failed("the mount ends")
         }
     }

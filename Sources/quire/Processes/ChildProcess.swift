@@ -10,7 +10,7 @@ enum ChildProcess {
     static func run(_ program: String, _ arguments: [[UInt8]]) throws(Errno) -> (status: Int32, errors: String) {
         let (reading, writing) = try pipe()
         let pid = try spawn(
-            program, arguments, environment: inherited + ["LC_ALL=C"], connecting: [(writing, STDERR_FILENO)],
+            program, arguments, environment: inherited + [Array("LC_ALL=C".utf8)], connecting: [(writing, STDERR_FILENO)],
             newSession: false)
         _ = consume writing
         var errors: [UInt8] = []
@@ -23,7 +23,7 @@ enum ChildProcess {
     /// this process's own, and all signals unblocked and as they are by default. PATH is searched for a name without a slash.
     /// `name` is what ps shows, the program itself if nil.
     static func spawn(
-        _ program: String, named name: String? = nil, _ arguments: [[UInt8]], environment: [String],
+        _ program: String, named name: String? = nil, _ arguments: [[UInt8]], environment: [[UInt8]],
         connecting: [(Descriptor, Int32)] = [], newSession: Bool, hasOwnInput: Bool = false
     ) throws(Errno) -> pid_t {
         var actions = posix_spawn_file_actions_t()
@@ -44,7 +44,7 @@ enum ChildProcess {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (newSession ? startsSession : 0)))
 
         let words = ([Array((name ?? program).utf8)] + arguments).map { word in withCString(word) { strdup($0) } } + [nil]
-        let settings = environment.map { strdup($0) } + [nil]
+        let settings = environment.map { setting in withCString(setting) { strdup($0) } } + [nil]
         defer { for pointer in words + settings { free(pointer) } }
         var pid: pid_t = 0
         let result = posix_spawnp(&pid, program, &actions, &attributes, words, settings)
@@ -53,11 +53,11 @@ enum ChildProcess {
     }
 
     /// The environment as this process got it.
-    static var inherited: [String] {
-        var settings: [String] = []
+    static var inherited: [[UInt8]] {
+        var settings: [[UInt8]] = []
         var next = environ
         while let setting = next.pointee {
-            settings.append(String(cString: setting))
+            settings.append(Array(UnsafeRawBufferPointer(start: setting, count: strlen(setting))))
             next += 1
         }
         return settings

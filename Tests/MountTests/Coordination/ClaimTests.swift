@@ -45,6 +45,18 @@ extension MountTests {
             }
         }
 
+        /// truncate(2) opens nothing, and cannot wait.
+        @Test(arguments: SaveMount.accounts)
+        func truncatingByNameIsRefusedMeanwhile(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell(Self.held("--write doc") + """
+                    cut() { python3 -c 'import os; os.truncate("doc", 1)'; }
+                    ! cut 2>"$T/errors"; grep 'Device or resource busy' "$T/errors"; [ "$(cat doc)" = old ]
+                    touch "$T/go"; wait $holder; cut; [ "$(cat doc)" = o ]
+                    """)
+            }
+        }
+
         @Test func anOpenWaitsNoLongerThanTheMountSays() throws {
             try withMount(.root, Account.root.options + ["coordination-timeout=0.5"], prepare: "echo old >doc") { mount in
                 try mount.shell(Self.held("--write doc") + """

@@ -21,6 +21,24 @@ extension MountTests {
                 """)
         }
 
+        /// Neither was asked for within the other: what is published is published.
+        @Test(arguments: SaveMount.accounts)
+        func claimsOfOnePurposeDoNotPublishForEachOther(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >one") { (mount: Mount) throws in
+                try mount.python(PresenterScript.text + """
+                    first, second = Service(), Service()
+                    item = [{"path": M + "/one", "access": "writing"}]
+                    outer = first.call("Coordination.Claim", intents=item, purpose="shared")["claim"]
+                    inner = second.call("Coordination.Claim", intents=item, purpose="shared")["claim"]
+                    with open("one", "w") as file: file.write("saved")
+                    second.call("Coordination.Release", claim=inner)
+                    assert run("cat one").stdout == "saved"
+                    first.call("Coordination.Release", claim=outer, discard=True)
+                    assert run("cat one").stdout == "saved"
+                    """)
+            }
+        }
+
         /// One process opens nothing: it truncates by name.
         @Test(arguments: SaveMount.accounts)
         func documentsTruncatedByNameAreTheClaimsToo(kind: SaveMount) throws {

@@ -48,6 +48,20 @@ extension MountTests {
                 """)
         }
 
+        /// It has let go of the item, and is to have it back.
+        @Test(arguments: SaveMount.accounts)
+        func whoAnswersTooLateIsToldThatTheClaimIsOver(kind: SaveMount) throws {
+            try present(kind, prepare: "echo saved >doc", """
+                presenter = Presenter("doc", answers=lambda question: time.sleep(2.5))
+                result, time_taken = timed("quire coordinate --write doc -- true")
+                assert result.returncode == 0 and 1.5 < time_taken < 5, time_taken
+                for _ in range(100):
+                    if presenter.over: break
+                    time.sleep(0.05)
+                assert presenter.over == [presenter.questions[0]["id"]], presenter.over
+                """)
+        }
+
         @Test(arguments: SaveMount.accounts)
         func nobodyWaitsForAPresenterThatCrashes(kind: SaveMount) throws {
             try present(kind, prepare: "echo saved >doc", """
