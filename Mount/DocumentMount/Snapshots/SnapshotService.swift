@@ -134,8 +134,8 @@ final class SnapshotService: Sendable {
                 isStill = try locator.names.still { () throws(Errno) in walk.isStill(under: store) }
             } catch {
                 for document in walk.documents { pins.unpin(document) }
-                let reason = error == .tooManyOpenFiles ? "has more than \(limit) files and folders, which is what there is room for in snapshots" : "\(error)"
-                throw SnapshotRefusal(place, reason)
+                let isFull = error == .tooManyOpenFiles
+                throw SnapshotRefusal(place, isFull ? "has more than the \(limit) files and folders there is room for" : "\(error)")
             }
             if isStill { return (found, walk.documents, walk.count) }
             for document in walk.documents { pins.unpin(document) }

@@ -117,7 +117,8 @@ extension Workspaces {
             if group.isStuck {
                 // Some names are changed and cannot be changed back: what stands under the hidden ones is the log's, which does the
                 // rest at the next mount.
-                log.error("\(changes.first?.place.path ?? .root): saves that belong together are published in part: \(error); mount again")
+                let path = changes.first?.place.path ?? .root
+                log.error("\(path): saves that belong together are published in part: \(error); mount again")
                 for place in places { unstage(place, for: claim) }
                 throw .ioError
             }

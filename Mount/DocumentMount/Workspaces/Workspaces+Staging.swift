@@ -23,14 +23,14 @@ extension Workspaces {
         _ = try staging(link.name, in: link.parent) { () throws(Errno) -> Void? in
             var hidden = staged(link.name, in: link.parent, for: caller)?.hidden
             if hidden == nil, let made = copy {
-                guard node.currentLink?.parent === link.parent, node.currentLink?.name == link.name else { throw .staleNFSFileHandle }
+                let now = node.currentLink
+                guard now?.parent === link.parent, now?.name == link.name else { throw .staleNFSFileHandle }
                 try reserve(link.name, in: link.parent, for: made.claim)
-                enter(
-                    link.name, in: link.parent,
-                    StagedNames.Staged(
-                        claim: made.claim, hidden: made.staged.name, base: made.base, caller: caller, copy: made.staged, document: node))
-                copy = nil
                 hidden = made.staged.name
+                let staged = StagedNames.Staged(
+                    claim: made.claim, hidden: hidden, base: made.base, caller: caller, copy: made.staged, document: node)
+                enter(link.name, in: link.parent, staged)
+                copy = nil
             }
             guard let hidden else { throw .staleNFSFileHandle }
             beginSave(of: hidden, in: link.parent, flags: flags, caller)

@@ -124,7 +124,8 @@ public struct PresenterTable: Sendable {
         let inquiry = InquiryID(next())
         var (put, awaited): ([PresenterQuestion], Set<PresenterQuestion.ID>) = ([], [])
         for presenter in audience {
-            if let open = questionsTo[presenter]?.first(where: { questions[$0]!.question.matter == matter && !questions[$0]!.isForClaim }) {
+            let same = questionsTo[presenter]?.first { questions[$0]!.question.matter == matter && !questions[$0]!.isForClaim }
+            if let open = same {
                 questions[open]!.inquiries.append(inquiry)
                 awaited.insert(open)
                 continue

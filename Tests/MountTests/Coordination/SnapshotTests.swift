@@ -91,7 +91,7 @@ extension MountTests {
                     '''])
                     service, seen = Service(), set()
                     items = [{"path": M + "/" + name, "access": "reading"} for name in ("first", "pack", "second")]
-                    for _ in range(100):
+                    for _ in range(40):
                         try: claim = service.call("Coordination.Claim", intents=items)
                         except RuntimeError as error:
                             assert "all the time" in str(error), error
