@@ -35,6 +35,9 @@ extension MountedStore {
             timeout: timeout, onAnswer: onAnswer)
     }
 
+    /// Whether a client may claim an item.
+    public func mayClaim(_ intent: ClaimIntent, _ caller: Credentials) -> Bool { mayAccess(intent, caller) }
+
     /// What becomes of what was saved within a claim.
     public enum ClaimEnd: Sendable {
         case published
@@ -120,7 +123,7 @@ extension MountedStore {
         if case .writing(let options) = intent.access {
             mode = W_OK
             // Such a claim on a folder keeps others from all that is in it, whosever that is.
-            guard options.isDisjoint(with: [.replacing, .moving, .deleting]) || isOwn(intent.path, caller) else { return false }
+            guard !options.coversContents || isOwn(intent.path, caller) else { return false }
         }
         if reach.may(caller, intent.path, mode) { return true }
         let isThere = reach.may(Credentials(uid: 0, gid: 0, groups: []), intent.path, F_OK)

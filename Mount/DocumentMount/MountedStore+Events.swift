@@ -33,27 +33,39 @@ extension MountedStore {
     public func events(
         after sequence: UInt64, limit: Int, about item: StorePath, kinds: Set<StoreEvent.Kind>?, to caller: Credentials
     ) -> EventLog.Page {
+        func isOfKind(_ event: StoreEvent) -> Bool { kinds?.contains(event.kind) ?? true }
+        let isUnlimited = fileSystem.tags.reach.isUnlimited(caller)
         let found = events.events(after: sequence, limit: limit) { event in
-            (kinds?.contains(event.kind) ?? true) && event.concerns(item, contents: true)
+            // What was moved may have appeared or be deleted for others.
+            (!isUnlimited || isOfKind(event)) && event.concerns(item, contents: true)
         }
-        if fileSystem.tags.reach.isUnlimited(caller) { return found }
-        let known = found.events.compactMap { shown($0, to: caller) }
-        let fresh = known.filter { Clock.now - $0.time < Self.freshness }
-        return EventLog.Page(events: fresh, hasOverflowed: found.hasOverflowed || fresh.count < known.count, next: found.next)
+        if isUnlimited { return found }
+        let (known, isMissing) = known(found.events, to: caller)
+        return EventLog.Page(
+            events: known.filter(isOfKind), hasOverflowed: found.hasOverflowed || isMissing, next: found.next)
     }
 
-    private static let freshness: Int64 = 2_000_000_000
+    /// Events as a session's client may know of them, and whether there were others that it might have known of.
+    public func known(_ events: [StoreEvent], in session: PresenterSession) -> (events: [StoreEvent], isMissing: Bool) {
+        known(events, to: session.credentials)
+    }
 
-    /// An event as a session's client may know of it.
-    public func shown(_ event: StoreEvent, in session: PresenterSession) -> StoreEvent? { shown(event, to: session.credentials) }
+    private func known(_ events: [StoreEvent], to caller: Credentials) -> (events: [StoreEvent], isMissing: Bool) {
+        if fileSystem.tags.reach.isUnlimited(caller) { return (events, false) }
+        let fresh = events.filter { (0..<Self.freshNanoseconds).contains(Clock.now - $0.time) }
+        return (fresh.compactMap { known($0, to: caller) }, fresh.count < events.count)
+    }
+
+    /// Longer than the slowest of many listeners is told later, and too short to open folders to find what was in them.
+    private static let freshNanoseconds: Int64 = 2_000_000_000
 
     /// An event as a caller may know of it: who may list a folder sees what comes, goes and changes there. Nil: not at all.
-    private func shown(_ event: StoreEvent, to caller: Credentials) -> StoreEvent? {
-        let reach = fileSystem.tags.reach
-        if reach.isUnlimited(caller) { return event }
+    private func known(_ event: StoreEvent, to caller: Credentials) -> StoreEvent? {
         let places = [event.path] + (event.oldPath.map { [$0] } ?? [])
-        let mayList = reach.filter(places.map(\.parent), caller, mode: R_OK | X_OK)
-        switch (mayList[0], mayList.last ?? false, event.kind) {
+        // A link in a folder's place has another's permissions.
+        let mayList = fileSystem.tags.reach.filter(places.map { $0.parent.appending(EntryName(".")) }, caller, mode: R_OK | X_OK)
+        let (seesPlace, seesOldPlace) = (mayList[0], mayList.last!)
+        switch (seesPlace, seesOldPlace, event.kind) {
         case (true, true, _): return event
         case (true, false, .moved): return event.told(as: .appeared, at: event.path)
         case (true, false, _): return event.told(as: event.kind, at: event.path)

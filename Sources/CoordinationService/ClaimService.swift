@@ -37,7 +37,7 @@ public struct ClaimCall: Codable, Hashable, Sendable {
         public var path: DocumentPath
         public var access: Access
         /// `immediately`, `withoutChanges`, `metadataOnly`, `live`; of writers `merging`, `replacing`, `moving`, `deleting`,
-        /// `metadataOnly`.
+        /// `contents`, `metadataOnly`.
         public var options: [String]?
 
         public init(path: DocumentPath, access: Access, options: [String]? = nil) {

@@ -16,7 +16,8 @@ import CoordinationService
             } else if let bool = try? container.decode(Bool.self) {
                 self = .bool(bool)
             } else if let integer = try? container.decode(Int.self) {
-                self = .integer(integer)
+                // Of larger ones with a fraction Foundation takes the whole part.
+                self = integer.magnitude < 1 << 53 ? .integer(integer) : .real(Double(integer))
             } else if let real = try? container.decode(Double.self) {
                 self = .real(real)
             } else if let string = try? container.decode(String.self) {

@@ -226,7 +226,8 @@ struct LocalAccessTests {
         journal.note("both are held")
         isDone.wait()
         isDone.wait()
-        #expect(journal.all == ["both are held", "deadlock", "granted"])
+        // Who is refused lets go before it says so.
+        #expect(journal.all.sorted() == ["both are held", "deadlock", "granted"])
     }
 
     @Test func twoItemsAreGrantedAtOnce() throws {

@@ -34,7 +34,9 @@ extension Coordinator {
                 actions.wakesThread = true
                 return .waits
             }
-            if asksPresenters, canWait, ask(open, of: path, opener, &state, &actions) { return .waits }
+            // Presenters were asked for the claim that the opener works for, and cannot save before it ends.
+            let isAsked = state.claims.workspace(of: opener, writing: path) != nil
+            if asksPresenters, !isAsked, canWait, ask(open, of: path, opener, &state, &actions) { return .waits }
             return .pass(state.issuePass())
         }
     }

@@ -53,10 +53,12 @@ extension MountedFileSystem {
                 let again = WaitingOpen(open.node, flags: open.flags, open.caller, deadline: open.deadline)
                 return openGuarded(again, reply)
             }
-            guard let versions = open.node.versions.load(), versions.isSuperseded(open.node),
-                !saves.sentOn.isKnown(open.caller.thread)
-            else { return answer(open.node, flags: open.flags, open.caller, reply) }
-            // What the presenter has saved is another version: the kernel walks the path again, once, and finds it.
+            // What the presenter has saved is another version, or another file that was renamed over it: the kernel walks the path
+            // again, once, and finds it.
+            let isOld = open.node.versions.load()?.isSuperseded(open.node) == true || isReplaced(open.node)
+            guard isOld, !saves.sentOn.isKnown(open.caller.thread) else {
+                return answer(open.node, flags: open.flags, open.caller, reply)
+            }
             coordinator.asked.note(open.caller.thread)
             saves.sentOn.note(open.caller.thread)
             reply.fail(.staleNFSFileHandle)

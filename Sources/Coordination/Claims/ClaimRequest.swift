@@ -36,9 +36,11 @@ public struct WritingOptions: OptionSet, Hashable, Sendable {
     public static let deleting = WritingOptions(rawValue: 8)
     /// Tags, comments and dates only: other processes may go on writing the content.
     public static let metadataOnly = WritingOptions(rawValue: 16)
+    /// Of a folder all that is in it too, whatever else it is written for.
+    public static let contents = WritingOptions(rawValue: 32)
 
     /// Whether a claim with these on a folder covers everything in it.
-    var coversContents: Bool { !isDisjoint(with: [.replacing, .moving, .deleting]) }
+    public var coversContents: Bool { !isDisjoint(with: [.replacing, .moving, .deleting, .contents]) }
 }
 
 /// One item of a claim, and what it is claimed for.

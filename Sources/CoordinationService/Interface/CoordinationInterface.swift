@@ -74,8 +74,9 @@ enum CoordinationInterface {
 
         # access: reading or writing. options, of readers: immediately (what was
         # published last, without a wait), withoutChanges (presenters are not asked to
-        # save), metadataOnly, live; of writers: merging, replacing, moving, deleting,
-        # metadataOnly. Nothing needs to be at path.
+        # save), metadataOnly, live; of writers: merging (presenters save first), replacing,
+        # moving, deleting, contents (of a folder: all that is in it too, as the three before
+        # do), metadataOnly. Nothing needs to be at path.
         type Intent (path: string, access: string, options: ?[]string)
 
         # Answered when all items are the caller's, who came first being served first.

@@ -1,6 +1,7 @@
 /// Writes values as JSON texts, members in the order in which they are encoded.
 package enum JSONText {
-    /// Throws EncodingError for a number that JSON cannot hold: an infinity, or none at all.
+    /// Throws EncodingError for a number that JSON cannot hold: an infinity, or none at all. Types that encode themselves into
+    /// nested containers (enumerations with associated values, classes that inherit) are a programming error.
     package static func encode(_ value: some Encodable) throws -> [UInt8] {
         let output = JSONOutput()
         try output.write(value)

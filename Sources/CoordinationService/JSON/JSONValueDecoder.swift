@@ -53,10 +53,10 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try value.decode(type) }
 
-    /// Also of `2.0` and `2e3`, which are integers to JSON.
+    /// Also of `2.0` and `2e3`, which are integers to JSON, as far as a Double holds all of their digits.
     private func integer<Integer: FixedWidthInteger>() throws -> Integer {
         guard case .number(let digits) = value,
-            let number = Integer(digits) ?? Double(digits).flatMap(Integer.init(exactly:))
+            let number = Integer(digits) ?? Double(digits).flatMap({ abs($0) < 0x1p53 ? Integer(exactly: $0) : nil })
         else { throw mismatch(Integer.self) }
         return number
     }

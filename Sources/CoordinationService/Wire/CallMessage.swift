@@ -38,7 +38,7 @@ struct MethodTable: Sendable {
 
     func find(_ qualifiedName: String) -> Result<VarlinkMethod, VarlinkError> {
         if let method = methods[qualifiedName] { return .success(method) }
-        guard let dot = qualifiedName.lastIndex(of: ".") else { return .failure(.interfaceNotFound(qualifiedName)) }
+        guard let dot = qualifiedName.utf8.lastIndex(of: UInt8(ascii: ".")) else { return .failure(.interfaceNotFound(qualifiedName)) }
         let interface = String(qualifiedName[..<dot])
         return .failure(interfaces.contains(interface) ? .methodNotFound(qualifiedName) : .interfaceNotFound(interface))
     }

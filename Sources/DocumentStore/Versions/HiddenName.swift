@@ -41,7 +41,7 @@ public struct HiddenName: Hashable, Sendable {
         let words = parts.prefix(5).map { String(decoding: $0, as: UTF8.self) }
         guard words.count == 5, let pid = Int32(words[0], radix: 16), let start = UInt64(words[1], radix: 16),
             UInt64(words[2], radix: 16) != nil, let document = UInt64(words[3], radix: 16), let kind = Kind(rawValue: words[4]),
-            parts.count == 5 || kind == .staged
+            parts.count == 5 || kind == .staged && document == 0 && !parts[5].isEmpty
         else { return nil }
         process = ProcessIdentity(pid: pid, start: start)
         self.document = document

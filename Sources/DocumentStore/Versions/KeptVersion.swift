@@ -93,7 +93,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
         case .overtaken: "another process saved over it"
         case .replaced: "the document was replaced meanwhile"
         case .removed: "the document was removed meanwhile"
-        case .unpublished: "the daemon ended before it was published"
+        case .unpublished: "it was not published: its claim, or the daemon, ended before"
         case .unfinished: "the daemon ended while it was being written"
         case .edited: "the daemon ended while publishing it, and the document was edited since"
         case .restored: "another version was restored over it"

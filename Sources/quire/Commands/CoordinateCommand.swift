@@ -18,8 +18,8 @@ struct CoordinateCommand: ParsableCommand {
             with --write appears all at once when it has succeeded; when it fails, everything is as before; when it is killed \
             too, and 'quire recover' has what it had saved.
 
-            Options, for the items of their kind: immediately, withoutChanges, live (reading); merging, replacing, moving, \
-            deleting (writing); metadataOnly.
+            Options, for the items of their kind: immediately, withoutChanges, live (reading); merging (the default: programs \
+            that show them save first), replacing, moving, deleting (writing); metadataOnly.
 
             Examples:
               quire coordinate --write report.odt -- soffice --headless --convert-to odt report.docx
@@ -41,6 +41,8 @@ struct CoordinateCommand: ParsableCommand {
 
     private static let readingOptions: Set<String> = ["immediately", "withoutChanges", "metadataOnly", "live"]
     private static let writingOptions: Set<String> = ["merging", "replacing", "moving", "deleting", "metadataOnly"]
+    /// The command may read what it writes: programs that show it save first.
+    private static let usualWriting = ["merging"]
 
     func validate() throws {
         if command.isEmpty { throw ValidationError("name the command to run, after '--'.") }
@@ -48,6 +50,11 @@ struct CoordinateCommand: ParsableCommand {
         let known = Self.readingOptions.union(Self.writingOptions)
         if let wrong = options.first(where: { !known.contains($0) }) {
             throw ValidationError("there is no option '\(wrong)'; options are \(known.sorted().joined(separator: ", ")).")
+        }
+        for option in options {
+            guard !writes.isEmpty || Self.readingOptions.contains(option), !reads.isEmpty || Self.writingOptions.contains(option) else {
+                throw ValidationError("option '\(option)' is for \(writes.isEmpty ? "--write" : "--read") items, and there is none.")
+            }
         }
         if let timeout, !(timeout >= 0 && timeout <= 86_400) {
             throw ValidationError("--timeout takes seconds, from 0 to 86400.")
@@ -96,7 +103,11 @@ struct CoordinateCommand: ParsableCommand {
                         "\(path.description): is in another mount than \(shown(mount.mountPoint)); claim what is in one mount at a time")
                 }
                 mount = entry
-                let wanted = options.filter(known.contains)
+                var wanted = options.filter(known.contains)
+                if access == .writing {
+                    if wanted.isEmpty { wanted = Self.usualWriting }
+                    if !wanted.contains("metadataOnly") { wanted.append("contents") }
+                }
                 intents.append(
                     .init(path: DocumentPath(place ?? entry.mountPoint), access: access, options: wanted.isEmpty ? nil : wanted))
             }
@@ -125,7 +136,7 @@ struct CoordinateCommand: ParsableCommand {
         for number in [SIGINT, SIGQUIT] { signal(number, SIG_IGN) }
         do throws(Errno) {
             let child = try ChildProcess.spawn(
-                command[0], command.dropFirst().map { Array($0.utf8) }, environment: Self.environment(with: snapshots),
+                command[0], PathArgument.rawArguments.suffix(command.count - 1), environment: Self.environment(with: snapshots),
                 newSession: false, hasOwnInput: true)
             commandPID = child
             for number in [SIGTERM, SIGHUP] { signal(number) { kill(commandPID, $0) } }

@@ -48,7 +48,7 @@ struct WatchCommand: ParsableCommand {
         let request = WatchRequest(
             path: place.map { DocumentPath($0) }, since: since, kinds: kinds.isEmpty ? nil : kinds)
         // The end of the reader of a pipe is the end of this.
-        signal(SIGPIPE, SIG_DFL)
+        signal(SIGPIPE) { _ in _exit(0) }
         signal(SIGINT) { _ in _exit(0) }
         signal(SIGTERM) { _ in _exit(0) }
         let json = json

@@ -1,6 +1,7 @@
 import Coordination
 import CoordinationService
 import DocumentMount
+import Glibc
 import StorePrimitives
 import SystemPackage
 
@@ -32,12 +33,15 @@ extension ServedMount {
                 for: MountedStore.Client(peer), onAnswer: wake)
             return ClaimInMount(ticket, intents, self, Credentials(peer))
         } catch {
-            throw .permissionDenied("this claim names what you may not read or write")
+            let path = intents.first { !store.mayClaim($0, Credentials(peer)) }?.path ?? .root
+            throw .permissionDenied("\(place(path)): you may not read or write it, or it is a folder of somebody else's to be claimed whole")
         }
     }
 
     /// The place in the store that a path names.
     func item(_ path: DocumentPath) throws(ServiceFailure) -> StorePath {
+        // Longer than any that the kernel takes, and costly to compare.
+        guard path.bytes.count < Int(PATH_MAX) else { throw .invalidParameter("path") }
         guard let inside = path.inside(configuration) ?? (path.names(configuration) ? .root : nil) else {
             throw .notFound("\(path.wire) in this mount")
         }
@@ -59,6 +63,7 @@ extension ClaimCall.Intent {
     ]
     private static let writingOptions: [String: WritingOptions] = [
         "merging": .merging, "replacing": .replacing, "moving": .moving, "deleting": .deleting, "metadataOnly": .metadataOnly,
+        "contents": .contents,
     ]
 
     fileprivate func wantedAccess() throws(ServiceFailure) -> ClaimIntent.Access {

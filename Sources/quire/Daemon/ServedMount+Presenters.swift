@@ -55,18 +55,23 @@ private final class PresentersInMount: ServedPresenters {
 
     func next(limit: Int) -> PresenterMessages {
         let found = session.take(limit)
-        return PresenterMessages(messages: found.messages.compactMap(shown), overflow: found.hasOverflowed)
+        var isMissing = false
+        let known = found.messages.compactMap { message -> PresenterSession.Message? in
+            guard case .event(let presenter, let event) = message else { return message }
+            let (events, isOld) = mount.store.known([event], in: session)
+            isMissing = isMissing || isOld
+            return events.first.map { .event(presenter, $0) }
+        }
+        return PresenterMessages(messages: known.map(shown), overflow: found.hasOverflowed || isMissing)
     }
 
     func end() { mount.store.end(session) }
 
-    private func shown(_ message: PresenterSession.Message) -> PresenterMessage? {
+    private func shown(_ message: PresenterSession.Message) -> PresenterMessage {
         switch message {
         case .isOver(let question): return PresenterMessage(over: question.rawValue)
         case .event(let presenter, let event):
-            return mount.store.shown(event, in: session).map {
-                PresenterMessage(presenter: presenter.rawValue, event: mount.shown($0))
-            }
+            return PresenterMessage(presenter: presenter.rawValue, event: mount.shown(event))
         case .question(let question):
             let matter = question.matter
             return PresenterMessage(

@@ -23,7 +23,12 @@ enum Output {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno != EINTR { return }
+            if count < 0, errno != EINTR {
+                // Of what goes to standard error nobody can be told.
+                guard descriptor == STDOUT_FILENO, errno != EPIPE else { return }
+                error("quire: standard output: \(String(cString: strerror(errno)))")
+                exit(1)
+            }
             rest = rest.dropFirst(max(count, 0))
         }
     }

@@ -18,7 +18,8 @@ struct PathArgument: ExpressibleByArgument {
         bytes = only
     }
 
-    private static var rawArguments: [[UInt8]] {
+    /// The process's own, as they were given.
+    static var rawArguments: [[UInt8]] {
         (1..<max(Int(CommandLine.argc), 1)).compactMap { index in
             CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
         }

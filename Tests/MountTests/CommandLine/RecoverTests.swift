@@ -254,7 +254,7 @@ extension MountTests {
                 name=.quire-save-7ffffff-1-1-$(printf %x $(stat -c %i d/doc))-w; echo whole >d/$name; touch d/.quire-save-mine
                 """
             try withMount(prepare: leftover) { (mount: Mount) throws in
-                try eventually { try mount.shell("quire recover").contains("/d/doc: the daemon ended before it was published") }
+                try eventually { try mount.shell("quire recover").contains("/d/doc: it was not published: its claim, or the daemon, ended before") }
                 #expect(try mount.shell("ls -A d; cat d/doc; quire recover show 1") == ".quire-save-mine\ndoc\nold\nwhole")
                 #expect(try mount.shell("ls -A \"$S\"/d") == ".quire-save-mine\ndoc")
             }

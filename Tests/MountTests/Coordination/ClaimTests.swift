@@ -45,6 +45,24 @@ extension MountTests {
             }
         }
 
+        @Test(arguments: SaveMount.accounts)
+        func aFolderIsClaimedWithAllThatIsInIt(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "mkdir -p folder/deep; echo old >folder/deep/doc; echo old >folder/other") { (mount: Mount) throws in
+                try mount.shell("""
+                    status=0; quire coordinate --write folder -- sh -c '
+                        echo new >folder/deep/doc; echo new >folder/new; rm folder/other; touch "$T/held"
+                        while [ ! -e "$T/go" ]; do sleep 0.02; done; exit 3' &
+                    holder=$!; while [ ! -e "$T/held" ]; do sleep 0.02; done
+                    [ "$(cat folder/deep/doc folder/other)" = "$(printf 'old\\nold')" ]; [ ! -e folder/new ]
+                    status=0; quire coordinate --write folder/deep/doc --timeout 0.2 -- true || status=$?; [ $status = 75 ]
+                    (echo more >>folder/deep/doc; touch "$T/written") & writer=$!
+                    sleep 0.5; [ ! -e "$T/written" ]
+                    touch "$T/go"; status=0; wait $holder || status=$?; [ $status = 3 ]; wait $writer
+                    [ "$(cat folder/deep/doc folder/other)" = "$(printf 'old\\nmore\\nold')" ]; [ ! -e folder/new ]
+                    """)
+            }
+        }
+
         /// truncate(2) opens nothing, and cannot wait.
         @Test(arguments: SaveMount.accounts)
         func truncatingByNameIsRefusedMeanwhile(kind: SaveMount) throws {

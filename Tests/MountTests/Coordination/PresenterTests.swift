@@ -32,6 +32,45 @@ extension MountTests {
                 """)
         }
 
+        /// Another file stands under the name then.
+        @Test(arguments: SaveMount.accounts, ["rename", "claim"])
+        func itMaySaveByAnotherFile(kind: SaveMount, way: String) throws {
+            try present(kind, prepare: "echo saved >doc", """
+                service, count = Service(), 0
+                def save(question):
+                    global count
+                    count += 1
+                    if "\(way)" == "claim":
+                        claim = service.call("Coordination.Claim", intents=[{"path": M + "/doc", "access": "writing"}])["claim"]
+                        open("doc", "w").write(f"typed {count}\\n")
+                        service.call("Coordination.Release", claim=claim)
+                    else:
+                        open("doc.new", "w").write(f"typed {count}\\n")
+                        os.rename("doc.new", "doc")
+                    presenter.unsaved(False)
+                presenter = Presenter("doc", answers=save)
+                for number in range(1, 5):
+                    presenter.unsaved(True)
+                    seen = run("cat doc").stdout
+                    assert seen == f"typed {number}\\n", (number, seen)
+                """)
+        }
+
+        /// Who claims it for reading and writing finds what was typed, and nothing is written over it later.
+        @Test(arguments: SaveMount.accounts)
+        func aCommandThatClaimsItFindsWhatWasTyped(kind: SaveMount) throws {
+            try present(kind, prepare: "echo saved >doc", """
+                def save(question):
+                    if not question["saves"]: return
+                    open("doc", "w").write("typed\\n")
+                    presenter.unsaved(False)
+                presenter = Presenter("doc", answers=save, unsaved=True)
+                result, time_taken = timed("quire coordinate --write doc -- sh -c 'cat doc; echo claimed >>doc; cat doc'; sleep 0.3; cat doc")
+                assert result.stdout == "typed\\ntyped\\nclaimed\\ntyped\\nclaimed\\n" and time_taken < 1.5, (result, time_taken)
+                assert len(presenter.questions) == 1, presenter.questions
+                """)
+        }
+
         @Test(arguments: SaveMount.accounts)
         func whoDoesNotAnswerIsWaitedForOnce(kind: SaveMount) throws {
             try present(kind, prepare: "echo saved >doc", """
@@ -89,11 +128,11 @@ extension MountTests {
         func aClaimHasItRelinquishTheItem(kind: SaveMount) throws {
             try present(kind, prepare: "echo saved >doc", """
                 presenter = Presenter("doc", answers=lambda question: None)
-                assert run("quire coordinate --write doc -- sh -c 'echo new >doc'").returncode == 0
+                assert run("quire coordinate --write doc --option moving -- sh -c 'echo new >doc'").returncode == 0
                 question = presenter.questions[0]
                 assert question["access"] == "writing" and not question["saves"] and not question["deletes"], question
                 eventually(lambda: presenter.over == [question["id"]])
-                run("quire coordinate --write doc --option merging -- true"); assert presenter.questions[1]["saves"]
+                run("quire coordinate --write doc -- true"); assert presenter.questions[1]["saves"]
                 run("quire coordinate --write doc --option deleting -- rm doc"); assert presenter.questions[2]["deletes"]
                 run("quire coordinate --read doc -- true"); assert presenter.questions[3]["saves"]
                 run("quire coordinate --read doc --option withoutChanges -- true"); assert not presenter.questions[4]["saves"]
