@@ -1,7 +1,11 @@
+#define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,4 +29,31 @@ uint64_t cl_boot_ticks(void) {
 int64_t cl_count_descriptors(int proc, const char *path) {
     struct statx x;
     return statx(proc, path, AT_STATX_DONT_SYNC | AT_SYMLINK_NOFOLLOW, STATX_SIZE, &x) < 0 ? -errno : (int64_t)x.stx_size;
+}
+
+// posix_spawn(3) cannot set PR_SET_PDEATHSIG. The child of a vfork(2) has signal handlers of its own and this memory, while this
+// thread stands still until it has begun the program.
+int cl_spawn_bound(const char *program, char *const arguments[], char *const environment[]) {
+    sigset_t all, before, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    volatile int failure = 0;
+    pid_t parent = getpid(), child = vfork();
+    if (child == 0) {
+        struct sigaction usual = {.sa_handler = SIG_DFL};
+        for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) raise(SIGKILL);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execvpe(program, arguments, environment);
+        failure = errno;
+        _exit(127);
+    }
+    int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (child < 0) return -error;
+    if (!failure) return child;
+    waitpid(child, NULL, 0);
+    return -failure;
 }

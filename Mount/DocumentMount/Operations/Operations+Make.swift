@@ -23,6 +23,9 @@ extension MountedFileSystem {
             return try entry(for: try item.makeFolder(EntryName(copying: name), caller), caller)
         }
         try refuseVirtual(parent, name)
+        if try workspaces.restoringFolder(name, in: parent, mode: mode, caller) {
+            return try lookUp(name, in: parent, locator.folder(parent), caller)
+        }
         return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
             _ = try check(cl_mkdirat(folder.number, name, mode))
         }
@@ -39,8 +42,18 @@ extension MountedFileSystem {
             return try entry(for: try item.addLink(EntryName(copying: name), target: target, caller), caller)
         }
         try refuseVirtual(parent, name)
-        return try made(caller, in: parent, name: name, mode: 0) { (folder) throws(Errno) in
-            _ = try check(cl_symlinkat(target, folder.number, name))
+        return try makingFile(name, in: parent, caller) { () throws(Errno) in
+            try made(caller, in: parent, name: name, mode: 0) { (folder) throws(Errno) in
+                _ = try check(cl_symlinkat(target, folder.number, name))
+            }
+        } _: { (hidden, _) throws(Errno) in
+            try hidden.withCString { (name) throws(Errno) in
+                var entry = try foundWhenMade(caller, in: parent, name: name, mode: 0) { (folder) throws(Errno) in
+                    _ = try check(cl_symlinkat(target, folder.number, name))
+                }
+                entry.validity = .none
+                return entry
+            }
         }
     }
 
@@ -57,7 +70,7 @@ extension MountedFileSystem {
         try refuseVirtual(parent, name)
         guard node.item == nil else { throw .notPermitted }
         if saves.hasActiveDocuments { try saves.renaming(node, by: caller) }
-        return try workspaces.making(name, in: parent, caller) { () throws(Errno) in
+        return try makingFile(name, in: parent, caller) { () throws(Errno) in
             let entry = try linked(node, in: parent, name)
             journal.made(in: parent, name: name, by: caller, isIndexed: true)
             return entry
@@ -98,8 +111,18 @@ extension MountedFileSystem {
         }
     }
 
-    /// Makes something as the caller and looks it up.
+    /// Makes something as the caller and looks it up, at once within claims too.
     private func made(
+        _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, _ make: (Descriptor) throws(Errno) -> Void
+    ) throws(Errno) -> Entry {
+        try clearRemoved(caller, in: parent, name: name)
+        let entry = try foundWhenMade(caller, in: parent, name: name, mode: mode, make)
+        let isDocument = entry.attributes.status.st_mode & S_IFMT == S_IFREG
+        journal.made(in: parent, name: name, by: caller, isIndexed: isDocument)
+        return entry
+    }
+
+    private func foundWhenMade(
         _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, _ make: (Descriptor) throws(Errno) -> Void
     ) throws(Errno) -> Entry {
         let folder = try locator.folder(parent)
@@ -108,8 +131,6 @@ extension MountedFileSystem {
             return try lookUp(name, in: parent, folder)
         }
         table.node(entry.node).wasMade()
-        let isDocument = entry.attributes.status.st_mode & S_IFMT == S_IFREG
-        journal.made(in: parent, name: name, by: caller, isIndexed: isDocument)
         return entry
     }
 

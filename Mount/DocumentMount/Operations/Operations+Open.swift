@@ -42,7 +42,7 @@ extension MountedFileSystem {
         do throws(Errno) {
             let parent = table.node(parent)
             try refuseVirtual(parent, name)
-            created = try workspaces.making(name, in: parent, caller) { () throws(Errno) in
+            created = try makingFile(name, in: parent, caller) { () throws(Errno) in
                 try self.created(caller, in: parent, name: name, mode: mode, flags: flags)
             } _: { (hidden, staged) throws(Errno) in
                 try createdForClaim(caller, in: parent, name: name, as: hidden, staged, mode: mode, flags: flags)

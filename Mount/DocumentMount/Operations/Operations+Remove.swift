@@ -21,7 +21,7 @@ extension MountedFileSystem {
         }
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
         if isFolder {
-            try removeWhatIsStaged(caller, in: parent, name: name)
+            if try workspaces.removingFolder(name, in: parent, caller) { return }
         } else if try removeStaged(caller, in: parent, name: name) {
             return
         }
@@ -36,32 +36,31 @@ extension MountedFileSystem {
         }
     }
 
-    /// A folder is removed at once, and before it the documents in it that a claim has removed for itself, if there is nothing else.
-    /// Should nothing of the claim be published, `quire recover` has them. Throws EBUSY if one of them cannot be kept.
-    private func removeWhatIsStaged(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) {
+    /// What the claim that the caller works for has removed goes at once, a folder with all in it, since something takes its place
+    /// that is made at once. Should nothing of the claim be published, `quire recover` has the documents.
+    /// Throws EBUSY if one of them cannot be kept, or others have put something into the folder.
+    func clearRemoved(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) {
+        let shown = EntryName(copying: name)
         guard coordinator.gate.isGuarded.load(ordering: .relaxed),
-            let folder = node(EntryName(copying: name), in: try locator.folder(parent)),
-            let names = folder.staged.load(), names.isUsed
+            let staged = workspaces.staged(shown, in: parent, for: caller), staged.hidden == nil, let base = staged.base
         else { return }
-        let listing = try locator.reopened(try locator.folder(folder), flags: O_RDONLY | O_DIRECTORY)
-        var found: [EntryName] = []
-        try FolderHandle.ReadAhead.all(of: listing) { entry in
-            let name = EntryName(copying: entry.name)
-            if name != EntryName("."), name != EntryName("..") { found.append(name) }
-        }
-        let removed = found.compactMap { name in
-            workspaces.staged(name, in: folder, for: caller).flatMap { $0.hidden == nil ? (name, $0.claim) : nil }
-        }
-        guard removed.count == found.count else { return }
-        for (name, claim) in removed {
-            guard let path = folder.path?.appending(name), (try? saves.store.keepRemoved(name, in: listing, document: path)) != nil
-            else { throw .resourceBusy }
-            workspaces.unstage(Workspaces.Place(folder: folder, name: name), for: claim)
-            try name.withCString { (name) throws(Errno) in
-                try removeFromStore(in: folder, name: name, isFolder: false)
-                journal.removed(in: folder, name: name, by: caller)
+        let folder = try locator.folder(parent)
+        if try workspaces.base(of: shown, in: parent)?.identity == base.identity {
+            if staged.isRemovedFolder, let node = node(shown, in: folder) {
+                for name in try workspaces.names(in: node) {
+                    guard workspaces.staged(name, in: node, for: caller).map({ $0.hidden == nil }) == true
+                    else { throw .resourceBusy }
+                    try name.withCString { (name) throws(Errno) in try clearRemoved(caller, in: node, name: name) }
+                }
+            } else if base.type == S_IFREG {
+                guard let path = parent.path?.appending(shown),
+                    (try? saves.store.keepRemoved(shown, in: folder, document: path)) != nil
+                else { throw .resourceBusy }
             }
+            try removeFromStore(in: parent, name: name, isFolder: staged.isRemovedFolder)
+            journal.removed(in: parent, name: name, by: caller)
         }
+        workspaces.unstage(Workspaces.Place(folder: parent, name: shown), for: staged.claim)
     }
 
     private func removeFromStore(in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {

@@ -57,6 +57,18 @@ extension MountedFileSystem {
         return StagedView(names: names, workspaces: workspaces, folder: folder, caller: caller)
     }
 
+    /// Makes a file or symbolic link: at once, or for the claim that the caller works for under a hidden name.
+    func makingFile<Result>(
+        _ name: BorrowedName, in parent: Node, _ caller: Caller, atOnce: () throws(Errno) -> Result,
+        _ body: (EntryName, StagedNames.Staged?) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return try atOnce() }
+        if workspaces.staged(EntryName(copying: name), in: parent, for: caller)?.isRemovedFolder == true {
+            try clearRemoved(caller, in: parent, name: name)
+        }
+        return try workspaces.making(name, in: parent, caller, atOnce: atOnce, body)
+    }
+
     // MARK: - rename(2)
 
     /// A rename of or to a name that a claim has for itself. False if it is none.
@@ -65,6 +77,7 @@ extension MountedFileSystem {
     ) throws(Errno) -> Bool {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return false }
         let (folder, newFolder) = (try locator.folder(old.parent), try locator.folder(new.parent))
+        try clearForRename(of: old, to: new, caller)
         var isFolder = false
         let found = try workspaces.renaming(from: old, to: new, flags: flags, caller) { (place) throws(Errno) in
             try place.withCString { (place) throws(Errno) in
@@ -91,6 +104,21 @@ extension MountedFileSystem {
         return true
     }
 
+    /// A folder that the claim has removed goes at once if something is renamed to its name, and so does a file that it has removed if
+    /// a folder is.
+    private func clearForRename(
+        of old: (parent: Node, name: BorrowedName), to new: (parent: Node, name: BorrowedName), _ caller: Caller
+    ) throws(Errno) {
+        guard let removed = workspaces.staged(EntryName(copying: new.name), in: new.parent, for: caller), removed.hidden == nil
+        else { return }
+        let source = EntryName(copying: old.name)
+        if !removed.isRemovedFolder {
+            if workspaces.staged(source, in: old.parent, for: caller) != nil { return }
+            if try workspaces.base(of: source, in: old.parent, isFile: true) != nil { return }
+        }
+        try clearRemoved(caller, in: new.parent, name: new.name)
+    }
+
     /// What the kernel knows by a name in the store.
     func node(_ name: EntryName, in folder: Descriptor) -> Node? {
         var status = cl_status()
@@ -103,20 +131,38 @@ extension MountedFileSystem {
     private func copyAside(
         _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, in newParent: Node, _ newFolder: Descriptor
     ) throws(Errno) {
-        let document = try Descriptor(opening: name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-        let working: WorkingCopy
-        do throws(WorkingCopyRefusal) {
-            working = try saves.store.workingCopy(of: document, status: nil, in: newFolder)
-        } catch {
-            throw .improperLink
-        }
-        let copy = try working.stage(in: newFolder)
+        let copy = try copied(name, folder, to: newName, newFolder)
         try locator.names.changing { () throws(Errno) in
             let replaced = doomed(newName, in: newFolder)
-            let result = copy.name.withCString { cl_renameat2(newFolder.number, $0, newFolder.number, newName, 0) }
-            if result < 0 { _ = copy.name.withCString { cl_unlinkat(newFolder.number, $0, 0) } }
+            let result = copy.withCString { cl_renameat2(newFolder.number, $0, newFolder.number, newName, 0) }
+            if result < 0 { _ = copy.withCString { cl_unlinkat(newFolder.number, $0, 0) } }
             _ = try check(result)
             replaced?.wentAway(in: newParent, name: newName, table)
+        }
+    }
+
+    /// The hidden name of a copy of a document or symbolic link.
+    private func copied(
+        _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, _ newFolder: Descriptor
+    ) throws(Errno) -> EntryName {
+        let document: Descriptor
+        do throws(Errno) {
+            document = try Descriptor(opening: name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        } catch .tooManySymbolicLinkLevels {
+            let copy = saves.store.stagedName(for: EntryName(copying: newName))
+            try withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { (target) throws(Errno) in
+                target[try check(cl_readlinkat(folder.number, name, target.baseAddress, Int(PATH_MAX)))] = 0
+                _ = try check(copy.withCString { cl_symlinkat(target.baseAddress, newFolder.number, $0) })
+            }
+            return copy
+        }
+        do throws(WorkingCopyRefusal) {
+            let working = try saves.store.workingCopy(of: document, status: nil, in: newFolder)
+            do throws(Errno) { return try working.stage(in: newFolder).name } catch { throw .unmade(error) }
+        } catch .unmade(let error) {
+            throw error
+        } catch {
+            throw .improperLink
         }
     }
 

@@ -23,11 +23,19 @@ final class StagedNames: Sendable {
         var document: Node?
         /// Where the version stood for everybody before the claim put it under the name.
         var origin: Workspaces.Place?
+
+        /// A folder, which stays in the store until the claim ends, with what the claim has removed in it.
+        var isRemovedFolder: Bool { hidden == nil && base?.type == S_IFDIR }
     }
 
     struct Base: Sendable {
         let identity: FileIdentity
+        /// The file type bits of st_mode.
+        let type: mode_t
         let seen: Node.Seen
+
+        /// Claims have versions of their own of these.
+        var isFile: Bool { type == S_IFREG || type == S_IFLNK }
     }
 
     private struct State {
@@ -92,7 +100,9 @@ final class StagedNames: Sendable {
 }
 
 extension StagedNames.Base {
-    init(_ status: cl_status) { (identity, seen) = (FileIdentity(status), Node.Seen(status.st)) }
+    init(_ status: cl_status) {
+        (identity, type, seen) = (FileIdentity(status), status.st.st_mode & S_IFMT, Node.Seen(status.st))
+    }
 }
 
 extension Node {

@@ -84,7 +84,7 @@ extension Workspaces {
     private func isKept(_ hidden: EntryName, _ place: Place) -> Bool {
         do throws(Errno) {
             let path = place.path ?? StorePath.root.appending(place.name)
-            try saves.store.keepStaged(hidden, in: locator.folder(place.folder), document: path)
+            guard try saves.store.keepStaged(hidden, in: locator.folder(place.folder), document: path) else { return true }
             log.notice("\(path): what was saved within a claim was not published and is kept for `quire recover`")
             return true
         } catch .noSuchFileOrDirectory {

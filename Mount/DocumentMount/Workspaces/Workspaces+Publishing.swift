@@ -12,10 +12,14 @@ extension Workspaces {
     /// and all is kept for `quire recover`. Waits for the disk; with no lock held.
     func publish(_ claim: ClaimID) throws(WorkspaceFailure) {
         let places = close(claim).filter { !isHandedOver($0, from: claim) && !isUntouched($0, claim) }
-        guard let first = places.first else { return }
+        let folders = places.filter { $0.folder.staged.load()?[$0.name, claim]?.isRemovedFolder == true }
+        let files = Set(places).subtracting(folders)
+        guard let first = files.first else { return removeFolders(folders, claim) }
         do throws(Errno) {
             var kept: Set<FoundVersion> = []
-            for _ in 0..<Self.tries where try publishAtOnce(places, claim, &kept) { return }
+            for _ in 0..<Self.tries where try publishAtOnce(places.filter(files.contains), claim, &kept) {
+                return removeFolders(folders, claim)
+            }
             throw .resourceBusy
         } catch {
             let path = first.path
@@ -171,7 +175,7 @@ extension Workspaces {
 
     /// The document was saved, or written in place, by somebody else since it was staged: that version is kept (rule 5 of saves).
     private func keepIfOthers(_ change: Change, _ kept: inout Set<FoundVersion>) {
-        guard let old = change.old, let pinned = change.pinned, let path = change.place.path else { return }
+        guard let old = change.old, old.isRegular, let pinned = change.pinned, let path = change.place.path else { return }
         var status = cl_status()
         _ = cl_statx_fd(pinned.number, &status)
         if let base = change.staged.base, old.identity == base.identity, base.seen.hasContent(of: Node.Seen(status.st)) { return }
@@ -286,12 +290,12 @@ extension Workspaces {
             var status = cl_status()
             if let now = locator.statusAtHand(of: version) { status = now }
             version.state.withLock { $0.written = Node.Seen(status.st) }
-            if change.old == nil {
-                name.withCString { journal.made(in: folder, name: $0, by: caller, isIndexed: true) }
+            if change.old == nil || !version.isRegular {
+                name.withCString { journal.made(in: folder, name: $0, by: caller, isIndexed: version.isRegular) }
             } else {
                 journal.written(version, caller)
             }
-            saves.writtenElsewhere(version)
+            if version.isRegular { saves.writtenElsewhere(version) }
         } else {
             name.withCString { journal.removed(in: folder, name: $0, by: caller) }
         }

@@ -91,10 +91,9 @@ extension Workspaces {
 
     /// Where something is to be made under a name; nil: under the name itself. Throws .fileExists if the claim has something there.
     func making<Result>(
-        _ name: BorrowedName, in parent: Node, _ caller: Caller, asUsual: () throws(Errno) -> Result,
+        _ name: BorrowedName, in parent: Node, _ caller: Caller, atOnce: () throws(Errno) -> Result,
         _ body: (EntryName, StagedNames.Staged?) throws(Errno) -> Result
     ) throws(Errno) -> Result {
-        guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return try asUsual() }
         let shown = EntryName(copying: name)
         let result = try staging(shown, in: parent) { () throws(Errno) -> Result? in
             let staged = staged(shown, in: parent, for: caller)
@@ -108,7 +107,7 @@ extension Workspaces {
             return made
         }
         if let result { return result }
-        return try asUsual()
+        return try atOnce()
     }
 
     /// unlink(2). False if it is nothing of a claim's.
@@ -125,7 +124,7 @@ extension Workspaces {
                 return true
             }
             guard let claim = claim(for: shown, in: parent, caller), claim.isContentOnly,
-                let base = try base(of: shown, in: parent, isRegular: true)
+                let base = try base(of: shown, in: parent, isFile: true)
             else { return false }
             try stage(shown, in: parent, StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller))
             return true
@@ -151,10 +150,10 @@ extension Workspaces {
             if isMovedAtOnce(oldName, in: old.parent, to: newName, in: new.parent, caller) { return nil }
             let source = try renamed(oldName, in: old.parent, caller)
             var isUsual = false
-            if source == nil { isUsual = try base(of: oldName, in: old.parent, isRegular: true) == nil }
+            if source == nil { isUsual = try base(of: oldName, in: old.parent, isFile: true) == nil }
             let target = try renamedOver(newName, in: new.parent, source, caller)
             guard source != nil || target != nil else { return nil }
-            // What is no document is renamed at once.
+            // Folders and special files are renamed at once.
             if isUsual {
                 if staged(newName, in: new.parent, for: caller) != nil { throw .resourceBusy }
                 return nil
@@ -195,9 +194,14 @@ extension Workspaces {
 
     /// Where a document goes back to if it is not published under its new name: what was made within the claim goes with it.
     private func origin(_ name: EntryName, in parent: Node, for claim: ClaimID) -> Place? {
-        guard let since = coordinator.start(of: claim), let found = try? base(of: name, in: parent) else { return nil }
-        let made = table.known(found.identity)?.made.load(ordering: .relaxed) ?? 0
-        return made >= Int64(clamping: since) ? nil : Place(folder: parent, name: name)
+        guard let found = try? base(of: name, in: parent), coordinator.isHeld(claim) else { return nil }
+        return wasMade(found.identity, within: claim) ? nil : Place(folder: parent, name: name)
+    }
+
+    /// Whether the mount has made a file since a claim was asked for.
+    func wasMade(_ identity: FileIdentity, within claim: ClaimID) -> Bool {
+        guard let since = coordinator.start(of: claim) else { return false }
+        return table.known(identity)?.made.load(ordering: .relaxed) ?? 0 >= Int64(clamping: since)
     }
 
     private struct Source {
@@ -210,7 +214,7 @@ extension Workspaces {
     private func renamed(_ name: EntryName, in parent: Node, _ caller: Caller) throws(Errno) -> Source? {
         if let staged = staged(name, in: parent, for: caller) { return Source(staged: staged, isNew: false) }
         guard let claim = claim(for: name, in: parent, caller), claim.isContentOnly,
-            let base = try base(of: name, in: parent, isRegular: true)
+            let base = try base(of: name, in: parent, isFile: true)
         else { return nil }
         return Source(staged: StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller), isNew: true)
     }
@@ -235,12 +239,14 @@ extension Workspaces {
             isThere: base != nil)
     }
 
-    private func base(of name: EntryName, in parent: Node, isRegular: Bool = false) throws(Errno) -> StagedNames.Base? {
+    /// What stands under a name in the store; `isFile`: nil also for what claims have no versions of.
+    func base(of name: EntryName, in parent: Node, isFile: Bool = false) throws(Errno) -> StagedNames.Base? {
         let folder = try locator.folder(parent)
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         if result == -ENOENT { return nil }
         _ = try check(result)
-        return isRegular && status.st.st_mode & S_IFMT != S_IFREG ? nil : StagedNames.Base(status)
+        let base = StagedNames.Base(status)
+        return isFile && !base.isFile ? nil : base
     }
 }

@@ -16,7 +16,7 @@ import SystemPackage
 /// files of the store as all others, saves of them transactions as all others.
 ///
 /// Written in place at once are, within a claim too: documents with live patterns' names or hard links, what cannot be copied, and
-/// what was open for writing before. Folders and symbolic links are made, moved and removed at once.
+/// what was open for writing before. Folders are made and moved at once, and special files made and removed.
 ///
 /// Two claims for one name, of one purpose or within each other, have a version each; who works for both has the inner one's, but
 /// goes on with the outer one's where that is there first.

@@ -43,8 +43,8 @@ public struct GroupPublication: Sendable {
         }
         let isSingle = changes.count == 1 && changes[0].staged != nil && !isDurable
         for change in changes {
-            guard let staged = change.staged else { continue }
-            let file = try VersionStore.opened(staged, in: change.folder)
+            guard let staged = change.staged, let file = try VersionStore.openedUnlessLink(staged, in: change.folder)
+            else { continue }
             if isSingle {
                 let status = try OpenFolder.status(of: file)
                 try versions.fileSystems.traits(of: file, status, bytes: 0).0.ordering.writeOut(file)

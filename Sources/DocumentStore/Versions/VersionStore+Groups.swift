@@ -45,8 +45,10 @@ extension VersionStore {
                 if let aside { WorkingCopy.unlink((folder, aside)) }
                 recovery.completed += 1
             } else {
-                try keep(try Self.opened(item.hidden, in: folder), path.appending(item.name), .edited)
-                recovery.kept += 1
+                if let version = try Self.openedUnlessLink(item.hidden, in: folder) {
+                    try keep(version, path.appending(item.name), .edited)
+                    recovery.kept += 1
+                }
                 WorkingCopy.unlink((folder, item.hidden))
             }
         }
@@ -60,9 +62,11 @@ extension VersionStore {
 }
 
 extension VersionStore {
-    /// Keeps a version that stands under a hidden name, where it stays.
-    public func keepStaged(_ hidden: EntryName, in folder: Descriptor, document: StorePath) throws(Errno) {
-        try keep(try Self.opened(hidden, in: folder), document, .unpublished)
+    /// Keeps a version that stands under a hidden name, where it stays. False for a symbolic link.
+    public func keepStaged(_ hidden: EntryName, in folder: Descriptor, document: StorePath) throws(Errno) -> Bool {
+        guard let version = try Self.openedUnlessLink(hidden, in: folder) else { return false }
+        try keep(version, document, .unpublished)
+        return true
     }
 
     /// Keeps a document that is about to be removed for good. Throws EFBIG if it is too large to be kept.

@@ -65,8 +65,7 @@ extension VersionStore {
     private func sweep(_ name: EntryName, in folder: Descriptor, at path: StorePath, _ recovery: inout Recovery) {
         guard let hidden = HiddenName(name), !hidden.process.isRunning else { return }
         do throws(Errno) {
-            let file = try Self.opened(name, in: folder)
-            if try FileCopy.size(of: file) > 0 {
+            if let file = try Self.openedUnlessLink(name, in: folder), try FileCopy.size(of: file) > 0 {
                 let document = hidden.intended ?? Self.name(of: hidden.document, in: folder)
                     ?? (hidden.kind == .staged ? EntryName("unnamed") : name)
                 try keep(file, path.appending(document), hidden.kind == .part ? .unfinished : .unpublished)
@@ -165,6 +164,11 @@ extension VersionStore {
         var status = cl_status()
         let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
         return result == 0 ? UInt64(status.st.st_ino) : nil
+    }
+
+    /// Nil for a symbolic link, which has no content to be written out or kept.
+    static func openedUnlessLink(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor? {
+        do throws(Errno) { return try opened(name, in: folder) } catch .tooManySymbolicLinkLevels { return nil }
     }
 
     /// Opens a hidden version for reading, whatever mode its document had.

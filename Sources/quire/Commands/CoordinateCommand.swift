@@ -135,9 +135,9 @@ struct CoordinateCommand: ParsableCommand {
         // ^C goes to the command too: it decides what becomes of the claim.
         for number in [SIGINT, SIGQUIT] { signal(number, SIG_IGN) }
         do throws(Errno) {
-            let child = try ChildProcess.spawn(
-                command[0], PathArgument.rawArguments.suffix(command.count - 1), environment: Self.environment(with: snapshots),
-                newSession: false, hasOwnInput: true)
+            // Without the claim it is not to go on.
+            let child = try ChildProcess.spawnBound(
+                command[0], PathArgument.rawArguments.suffix(command.count - 1), environment: Self.environment(with: snapshots))
             commandPID = child
             for number in [SIGTERM, SIGHUP] { signal(number) { kill(commandPID, $0) } }
             return try ChildProcess.wait(for: child)

@@ -19,17 +19,29 @@ enum ChildProcess {
         return (try wait(for: pid), String(decoding: errors, as: UTF8.self))
     }
 
-    /// Starts a program with the given descriptors at the given numbers, standard input from /dev/null unless it is to have
-    /// this process's own, and all signals unblocked and as they are by default. PATH is searched for a name without a slash.
-    /// `name` is what ps shows, the program itself if nil.
+    /// Starts a program with this process's input and output, and all signals unblocked and as they are by default, that is killed
+    /// when the calling thread ends. PATH is searched for a name without a slash.
+    static func spawnBound(_ program: String, _ arguments: [[UInt8]], environment: [[UInt8]]) throws(Errno) -> pid_t {
+        let (words, settings) = (strings([Array(program.utf8)] + arguments), strings(environment))
+        defer { for pointer in words + settings { free(pointer) } }
+        return try check(cl_spawn_bound(program, words, settings))
+    }
+
+    /// Copies for the calls that take lists of strings.
+    private static func strings(_ strings: [[UInt8]]) -> [UnsafeMutablePointer<CChar>?] {
+        strings.map { string in withCString(string) { strdup($0) } } + [nil]
+    }
+
+    /// Starts a program with the given descriptors at the given numbers, standard input from /dev/null, and all signals unblocked
+    /// and as they are by default. PATH is searched for a name without a slash. `name` is what ps shows, the program itself if nil.
     static func spawn(
         _ program: String, named name: String? = nil, _ arguments: [[UInt8]], environment: [[UInt8]],
-        connecting: [(Descriptor, Int32)] = [], newSession: Bool, hasOwnInput: Bool = false
+        connecting: [(Descriptor, Int32)] = [], newSession: Bool
     ) throws(Errno) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        if !hasOwnInput { posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         for (descriptor, number) in connecting { posix_spawn_file_actions_adddup2(&actions, descriptor.number, number) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -43,8 +55,7 @@ enum ChildProcess {
         let startsSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, hidden behind _GNU_SOURCE
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (newSession ? startsSession : 0)))
 
-        let words = ([Array((name ?? program).utf8)] + arguments).map { word in withCString(word) { strdup($0) } } + [nil]
-        let settings = environment.map { setting in withCString(setting) { strdup($0) } } + [nil]
+        let (words, settings) = (strings([Array((name ?? program).utf8)] + arguments), strings(environment))
         defer { for pointer in words + settings { free(pointer) } }
         var pid: pid_t = 0
         let result = posix_spawnp(&pid, program, &actions, &attributes, words, settings)

@@ -140,6 +140,22 @@ extension MountTests {
         }
 
         @Test(arguments: SaveMount.accounts)
+        func noCommandGoesOnWithoutItsClaim(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell("""
+                    quire coordinate --write doc -- python3 -c '
+                    import os, time
+                    with open(os.environ["T"] + "/pid", "w") as file: file.write("%d\\n" % os.getpid())
+                    time.sleep(60)' & holder=$!
+                    while [ ! -s "$T/pid" ]; do sleep 0.02; done; command=$(cat "$T/pid")
+                    kill -0 $command; kill -9 $holder; wait $holder || true
+                    for try in $(seq 100); do kill -0 $command 2>/dev/null || break; sleep 0.02; done
+                    ! kill -0 $command 2>/dev/null
+                    """)
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
         func aFolderIsClaimedWithWhatIsInIt(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "mkdir -p pack/in; echo old >pack/in/doc; echo old >beside") { (mount: Mount) throws in
                 try mount.shell(Self.held("--write pack --option moving", "mv pack moved") + """

@@ -13,8 +13,9 @@ extension MountTests {
         func anInnerClaimThatIsDiscardedTakesNothingOfTheOuterOnes(kind: SaveMount) throws {
             try run(kind, """
                 inside <<'END'
-                quire coordinate --write one -- sh -c 'echo inner >one; sleep 1; test "$(cat one)" = inner && exit 3; exit 4' &
-                sleep 0.5; echo outer >one; status=0; wait $! || status=$?; [ $status = 3 ]; [ "$(cat one)" = outer ]
+                quire coordinate --write one -- sh -c 'echo inner >one; touch "$T/inner"; sleep 1; test "$(cat one)" = inner && exit 3' &
+                until [ -e "$T/inner" ]; do sleep 0.02; done; echo outer >one
+                status=0; wait $! || status=$?; [ $status = 3 ]; [ "$(cat one)" = outer ]
                 outside <<<'[ "$(cat one)" = "old one" ]'
                 END
                 [ "$(cat one)" = outer ]
@@ -117,18 +118,14 @@ extension MountTests {
         }
 
         @Test(arguments: SaveMount.accounts)
-        func linksAndFoldersAreMadeAtOnce(kind: SaveMount) throws {
+        func foldersAreMovedAtOnce(kind: SaveMount) throws {
             try run(kind, """
                 mkdir folder folder/inner; echo a >folder/a; echo b >folder/inner/b; mkdir photos
-                inside <<'END'
-                echo new >two; ln -sf two one; [ "$(readlink one)" = two ]
-                END
-                [ "$(readlink one)" = two ]; [ "$(cat two)" = new ]; rm one
                 status=0; quire coordinate --write album -- sh -c 'mv photos album; exit 3' || status=$?
                 [ $status = 3 ]; [ -d album ]; rmdir album
                 quire coordinate --write folder --option replacing -- rm -r folder/inner; [ ! -e folder/inner ]; [ -e folder/a ]
                 status=0; quire coordinate --write folder --option replacing -- sh -c 'rm folder/a; rmdir folder; exit 3' || status=$?
-                [ $status = 3 ]; quire recover list . | grep -w folder/a
+                [ $status = 3 ]; [ "$(cat folder/a)" = a ]
                 """)
         }
 

@@ -15,7 +15,8 @@ extension MountTests {
         func aRedirectionThatPausesIsSeen(kind: SaveMount) throws {
             try withShortTimes(kind, prepare: "echo old >doc") { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    inode=$(stat -c %i doc); (/bin/echo begun; sleep 1; echo ended) >doc & sleep 0.15; cat doc; sleep 0.6
+                    inode=$(stat -c %i doc); (/bin/echo begun; sleep 3; echo ended) >doc & cat doc
+                    for look in $(seq 50); do [ "$(cat doc)" != begun ] || break; sleep 0.05; done
                     cat doc; wait; cat doc
                     test $(stat -c %i doc) = $inode
                     """) == "old\nbegun\nbegun\nended")
