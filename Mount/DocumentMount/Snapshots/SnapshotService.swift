@@ -108,9 +108,11 @@ final class SnapshotService: Sendable {
         folder.add(snapshot)
     }
 
-    /// How many files and folders a user's next snapshot may have: half of what there is for all, so that nobody shuts others out.
+    /// How many files and folders a user's next snapshot may have: half of what there is for all, so that nobody shuts others out,
+    /// but for root and who mounted the store.
     private func room(for user: uid_t) -> Int {
         let (all, own) = held.withLock { ($0.values.reduce(0, +), $0[user] ?? 0) }
+        if user == 0 || user == getuid() { return max(0, Self.mostHeld - all) }
         return max(0, min(Self.mostHeld - all, Self.mostHeld / 2 - own))
     }
 
@@ -135,7 +137,7 @@ final class SnapshotService: Sendable {
             } catch {
                 for document in walk.documents { pins.unpin(document) }
                 let isFull = error == .tooManyOpenFiles
-                throw SnapshotRefusal(place, isFull ? "has more than the \(limit) files and folders there is room for" : "\(error)")
+                throw SnapshotRefusal(place, isFull ? "has more than the \(limit) files and folders there is room for (half of ulimit -n)" : "\(error)")
             }
             if isStill { return (found, walk.documents, walk.count) }
             for document in walk.documents { pins.unpin(document) }
@@ -144,11 +146,11 @@ final class SnapshotService: Sendable {
     }
 
     private static let walks = 8
-    /// A descriptor each: a quarter of those there may be.
+    /// A descriptor each: half of those there may be.
     private static let mostHeld: Int = {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return min(200_000, Int(clamping: limit.rlim_cur) / 4)
+        return min(200_000, Int(clamping: limit.rlim_cur) / 2)
     }()
 
     /// Who puts a save's content into a document's own inode at this moment did not see the pin.

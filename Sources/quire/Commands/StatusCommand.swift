@@ -10,8 +10,10 @@ struct StatusCommand: ParsableCommand {
             Shows every Quire mount, or the one that PATH is in. With --json: an array of mounts, or with PATH one \
             object. Keys: state (serving, dead, unreachable), mountpoint, store, and while serving pid, version, mode \
             (inPlace, beside), system, readOnly, passthrough, passthroughReason, uring, gather {state, documents, \
-            folders}, openSaves [{path, pid, process, state, age, idle,
-            bytes}], openWriters [{path, pid, process, reason, explanation}], counters.
+            folders}, openSaves [{path, pid, process, state, age, idle, \
+            bytes}], openWriters [{path, pid, process, reason, explanation}], counters, coordination {claims [{id, state, \
+            paths, writing, pid, process, uid, purpose, age, behind, unpublished}], waitingOpens, presenters [{path, contents, \
+            pid, process, uid, unsaved, silent}], presenterCount, locks [{path, kind, exclusive, start, end, pid, waits}]}.
 
             Examples:
               quire status

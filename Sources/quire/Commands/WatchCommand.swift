@@ -47,6 +47,10 @@ struct WatchCommand: ParsableCommand {
         let (mount, place) = try MountLocator.mount(meant: nil, orHoldingFuture: path)
         let request = WatchRequest(
             path: place.map { DocumentPath($0) }, since: since, kinds: kinds.isEmpty ? nil : kinds)
+        var status = stat()
+        if let path, let place, withCString(place, { lstat($0, &status) }) != 0 {
+            Output.error("\(path.description): nothing is there yet; showing what happens there from now on")
+        }
         // The end of the reader of a pipe is the end of this.
         signal(SIGPIPE) { _ in _exit(0) }
         signal(SIGINT) { _ in _exit(0) }

@@ -28,7 +28,7 @@ enum MountLocator {
         if let here = try? mount(holding: Array(".".utf8), in: table) { return here }
         let mounts = table.quireMounts
         guard mounts.count <= 1 else {
-            throw CommandFailure("there are \(mounts.count) Quire mounts; name a path in the one you mean with --in PATH")
+            throw CommandFailure("there are \(mounts.count) Quire mounts; go to the one you mean, or name a path in it (--help says how)")
         }
         guard let only = mounts.first else { throw CommandFailure("there is no Quire mount; 'quire mount STORE' makes one") }
         return only

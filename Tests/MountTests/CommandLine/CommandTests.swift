@@ -68,7 +68,7 @@ extension MountTests {
                         #expect(try one.shell("quire \(command) --in '\(two.path)/second'").hasSuffix(second))
                         #expect(try one.shell("cd /; quire \(command) --in \"$M\"").hasSuffix(first))
                         #expect(try one.shell("cd /; quire \(command) --json --in \"$M/d\" | grep -c '[{]'") == "1")
-                        try one.refuses("cd /; quire \(command)", "Quire mounts; name a path in the one you mean with --in PATH")
+                        try one.refuses("cd /; quire \(command)", "Quire mounts; go to the one you mean, or name a path in it")
                         try one.refuses("quire \(command) --in /etc", "/etc: is in no Quire mount")
                         // In a namespace where it is the only mount.
                         #expect(try one.shell("""
