@@ -16,12 +16,15 @@ extension Workspaces {
     func removingFolder(_ name: BorrowedName, in parent: Node, _ caller: Caller) throws(Errno) -> Bool {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return false }
         let shown = EntryName(copying: name)
-        guard isClaimed(shown, parent), let claim = claim(for: shown, in: parent, caller), claim.isContentOnly,
-            let base = try base(of: shown, in: parent), let folder = table.known(base.identity), folder.isFolder
+        guard let base = try base(of: shown, in: parent), let folder = table.known(base.identity), folder.isFolder
         else { return false }
+        let own = claim(for: shown, in: parent, caller)
+        // What is in it may be claimed, and the folder not.
+        guard own?.isContentOnly ?? (folder.staged.load()?.isUsed == true) else { return false }
         let found = try names(in: folder)
-        guard found.allSatisfy({ staged($0, in: folder, for: caller).map { $0.hidden == nil } ?? false }) else { return false }
-        if found.isEmpty, wasMade(base.identity, within: claim.id) { return false }
+        let removed = found.compactMap { staged($0, in: folder, for: caller) }.filter { $0.hidden == nil }
+        guard removed.count == found.count, let claim = own?.id ?? removed.first?.claim else { return false }
+        if found.isEmpty, wasMade(base.identity, within: claim) { return false }
         table.detach(folder)
         let other = table.lookedUp(base.identity, type: S_IFDIR)
         defer { table.forget(other, count: 1) }
@@ -29,7 +32,7 @@ extension Workspaces {
         let folders = [parent, folder, other].sorted { $0.generation < $1.generation }
         try alone(in: folders[...]) { () throws(Errno) in
             for name in found { try hand(name, of: folder, to: other) }
-            try stage(shown, in: parent, StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller))
+            try stage(shown, in: parent, StagedNames.Staged(claim: claim, hidden: nil, base: base, caller: caller))
         }
         return true
     }

@@ -91,6 +91,16 @@ extension MountTests {
                 """)
         }
 
+        /// The folder is not claimed itself.
+        @Test(arguments: SaveMount.accounts)
+        func aFolderOfWhichAllIsClaimed(kind: SaveMount) throws {
+            try run(kind, """
+                quire coordinate --write photos/p -- sh -c 'rm -r photos; [ ! -e photos ]; exit 3' || [ $? = 3 ]; [ "$(cat photos/p)" = p ]
+                ! quire coordinate --write folder/a -- sh -c 'rm folder/a; rmdir folder' 2>/dev/null || exit 1; [ -e folder/a ]
+                quire coordinate --write photos/p -- rm -r photos; [ ! -e photos ]; [ ! -e "$S/photos" ]
+                """)
+        }
+
         @Test(arguments: SaveMount.accounts)
         func aFolderIntoWhichOthersPutSomethingStays(kind: SaveMount) throws {
             try run(kind, """
