@@ -191,7 +191,7 @@ final class EventHub: Sendable {
     }
 
     /// What a listener costs, for some of the machine's time to be left.
-    private static let pause: Int64 = 150_000
+    private static let pause: Int64 = 250_000
 
     /// Waits until it is time to tell those again that are not told at once.
     private func tellPaced(_ told: inout (last: UInt64, time: Int64)) {
