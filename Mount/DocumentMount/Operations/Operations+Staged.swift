@@ -104,8 +104,8 @@ extension MountedFileSystem {
         return true
     }
 
-    /// A folder that the claim has removed goes at once if something is renamed to its name, and so does a file that it has removed if
-    /// a folder is.
+    /// A folder that the claim has removed goes at once if something is renamed to its name, and so does a file that it has
+    /// removed if a folder is.
     private func clearForRename(
         of old: (parent: Node, name: BorrowedName), to new: (parent: Node, name: BorrowedName), _ caller: Caller
     ) throws(Errno) {

@@ -137,7 +137,8 @@ final class SnapshotService: Sendable {
             } catch {
                 for document in walk.documents { pins.unpin(document) }
                 let isFull = error == .tooManyOpenFiles
-                throw SnapshotRefusal(place, isFull ? "has more than the \(limit) files and folders there is room for (half of ulimit -n)" : "\(error)")
+                let full = "has more than the \(limit) files and folders there is room for (half of ulimit -n)"
+                throw SnapshotRefusal(place, isFull ? full : "\(error)")
             }
             if isStill { return (found, walk.documents, walk.count) }
             for document in walk.documents { pins.unpin(document) }
