@@ -6,6 +6,7 @@ let package = Package(
     name: "quire",
     products: [
         .executable(name: "quire", targets: ["quire"]),
+        .executable(name: "quire-worker", targets: ["ThumbnailWorker"]),
         .library(name: "DocumentKit", targets: ["DocumentKit"]),
     ],
     dependencies: [
@@ -50,6 +51,27 @@ let package = Package(
             dependencies: [
                 "CoordinationService", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
             ]),
+        // What a worker is asked and answers.
+        .target(name: "WorkerProtocol"),
+        .systemLibrary(
+            name: "CVips", path: "Sources/ThumbnailWorker/CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(name: "CArchive", path: "Sources/ThumbnailWorker/CArchive", providers: [.apt(["libarchive-dev"])]),
+        .systemLibrary(name: "CSeccomp", path: "Sources/ThumbnailWorker/CSeccomp", providers: [.apt(["libseccomp-dev"])]),
+        .target(
+            name: "CMedia", path: "Sources/ThumbnailWorker/CMedia",
+            linkerSettings: ["avformat", "avcodec", "avutil", "swscale"].map { .linkedLibrary($0) }),
+        .executableTarget(
+            name: "ThumbnailWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CArchive", "CSeccomp", "CMedia"],
+            exclude: ["CVips", "CArchive", "CSeccomp", "CMedia"]),
+        .systemLibrary(name: "CGio", path: "Sources/Thumbnails/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .target(name: "CPng", path: "Sources/Thumbnails/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
+        .target(
+            name: "Thumbnails",
+            dependencies: [
+                "StorePrimitives", "WorkerProtocol", "CLinux", "CGio", "CPng", .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            exclude: ["CGio", "CPng"]),
         .systemLibrary(
             name: "CFuse", path: "Mount/CFuse", pkgConfig: "fuse3",
             providers: [.apt(["libfuse3-dev"])]),
@@ -62,14 +84,14 @@ let package = Package(
         .target(
             name: "DocumentMount",
             dependencies: [
-                "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "StorePrimitives", "CLinux",
-                .product(name: "Logging", package: "swift-log"),
+                "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "StorePrimitives",
+                "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
             path: "Mount/DocumentMount"),
         .executableTarget(
             name: "quire",
             dependencies: [
-                "DocumentMount", "DocumentStore", "DocumentIndex", "CoordinationService", "StorePrimitives", "CLinux",
+                "DocumentMount", "DocumentStore", "DocumentIndex", "Thumbnails", "CoordinationService", "StorePrimitives", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ]),

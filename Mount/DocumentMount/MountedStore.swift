@@ -7,6 +7,7 @@ public import Logging
 import StorePrimitives
 import Synchronization
 import SystemPackage
+import Thumbnails
 
 /// One mounted store: the parts put together, served, and taken apart.
 public final class MountedStore: Sendable {
@@ -52,12 +53,15 @@ public final class MountedStore: Sendable {
         tagFolders = TagFolders(
             tags: tags, keeper: keeper, reach: reach, prefixes: [configuration.mountPoint, configuration.store])
         recents = RecentsFolder(keeper: keeper, reach: reach)
-        let virtualFolders: VirtualFolders? =
+        let virtualFolders: VirtualFolders.Parts? =
             configuration.options.virtualFolders == .off
             ? nil
-            : VirtualFolders(
+            : VirtualFolders.Parts(
                 recents: recents, tags: TagFolder(tagFolders, tags: [], place: []),
-                isListed: configuration.options.virtualFolders == .listed)
+                thumbnailer: Thumbnailer(
+                    cache: ThumbnailCache(folder: configuration.thumbnailFolder), providers: ProviderTable(),
+                    workerProgram: configuration.workerProgram, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: log),
+                mountPoint: configuration.mountPoint, reach: reach, isListed: configuration.options.virtualFolders == .listed)
 
         let isRemote = RemoteFileSystem.holds(store)
         if isRemote {
@@ -74,6 +78,7 @@ public final class MountedStore: Sendable {
             throw MountFailure("\(configuration.storeText): /proc is not to be read: \(error); Quire needs it to tell who saves")
         }
 
+        if let thumbnails = fileSystem.thumbnails { keeper.follower = { thumbnails.follow($0) } }
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
         tuning.rings = configuration.options.rings == .on
@@ -101,6 +106,7 @@ public final class MountedStore: Sendable {
         events.start()
         fileSystem.repeater.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
         fileSystem.saves.start()
+        fileSystem.thumbnails?.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
         // On a read-only mount the kernel lets nobody do what is to be repeated.
         if !isReadOnly { fileSystem.repeats.start() }
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
@@ -112,6 +118,7 @@ public final class MountedStore: Sendable {
         starter.join()
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
+        fileSystem.thumbnails?.stop()
         fileSystem.repeater.stop()
         fileSystem.repeats.stop()
         fileSystem.coordinator.stop()

@@ -5,7 +5,9 @@ internal import SystemPackage
 extension FuseSession {
     static func addNameCallbacks(_ table: inout fuse_lowlevel_ops) {
         table.lookup = { request, parent, name in
-            answerEntry(request) { (fs, caller) throws(Errno) in try fs.lookup(caller, in: NodeID(parent), name: name!) }
+            dispatch(request) { fs, caller, request in
+                fs.lookup(caller, in: NodeID(parent), name: name!, reply: Reply(request))
+            }
         }
         table.forget = { request, node, count in
             dispatch(request) { fs, _, request in

@@ -6,7 +6,7 @@ public typealias BorrowedName = UnsafePointer<CChar>
 
 /// What a file system answers the kernel. Called from several threads at once, for as long as the session serves.
 ///
-/// A thrown errno is the answer. What may have to wait (opening, locks) is given its reply and may answer later, from any
+/// A thrown errno is the answer. What may have to wait (opening, locks, a look for what is yet to be made) is given its reply and may answer later, from any
 /// thread; everything else answers by returning. Nothing here may touch the mount itself: it would wait for itself.
 public protocol FileSystemOperations: AnyObject, Sendable {
     /// Called on each serving thread before its first request.
@@ -14,7 +14,8 @@ public protocol FileSystemOperations: AnyObject, Sendable {
     /// Whether the kernel holds any file or folder open.
     var hasOpenFiles: Bool { get }
 
-    func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry
+    /// A name that may have to be waited for is given its reply; most are answered at once.
+    func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>)
     /// The kernel lets go of `count` lookups of a node. At 0 the id may be used again.
     func forget(_ node: NodeID, count: UInt64)
     func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes

@@ -46,6 +46,14 @@ extension Reply where Answer == OpenedFile {
     }
 }
 
+extension Reply where Answer == Entry {
+    /// False if the caller was interrupted: the entry's lookup did not happen.
+    public consuming func succeed(_ entry: Entry) -> Bool {
+        var parameters = fuse_entry_param(entry)
+        return fuse_reply_entry(take(), &parameters) == 0
+    }
+}
+
 /// The answer to CREATE.
 public struct CreatedFile: Sendable {
     public var entry: Entry

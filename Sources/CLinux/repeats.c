@@ -155,10 +155,6 @@ void cl_serve_repeats(int channel) {
     }
 }
 
-int cl_repeat_channel(int ends[2]) {
-    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
-}
-
 int cl_repeat(int channel, const void *request, size_t length) {
     return send(channel, request, length, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }

@@ -36,6 +36,11 @@ public struct EntryName: Hashable, Sendable {
     /// The bytes without the NUL.
     public var bytes: ArraySlice<UInt8> { terminated[..<(terminated.count - 1)] }
 
+    /// The name's ending from its last dot on, as text; empty if there is none. A leading dot makes a hidden name.
+    public var suffix: String {
+        bytes.dropFirst().lastIndex(of: UInt8(ascii: ".")).map { String(decoding: bytes[$0...], as: UTF8.self) } ?? ""
+    }
+
     /// For messages and logs: invalid UTF-8 shows as U+FFFD.
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 

@@ -7,9 +7,12 @@ import Synchronization
 
 /// Whom an open for reading is put down to.
 struct ReaderProcess: Sendable {
-    var groups: [ReaderGroup]
+    typealias Group = ReaderGroup
+    var groups: [Group]
     /// The process says itself that it works in the background: idle I/O class, or a nice value of 10 or more.
     var isBackground = false
+    /// A program that goes through trees, whatever it opens first.
+    var isWalker = false
 
     /// Looks in /proc: some 30 µs.
     init(of caller: Caller) {
@@ -20,12 +23,18 @@ struct ReaderProcess: Sendable {
             return
         }
         groups = [.process(id: group, start: process.start)]
+        isWalker = Self.walkers.contains(process.name)
         isBackground = process.nice >= 10 || cl_is_io_idle(caller.thread) == 1
         // The children of init and of session managers have nothing in common.
         if process.parent > 1, let parent = ProcessStat(of: process.parent), !Self.launchers.contains(parent.name) {
             groups.append(.children(id: process.parent, start: parent.start))
         }
     }
+
+    private static let walkers: Set<String> = [
+        "find", "fd", "fdfind", "grep", "rg", "ag", "du", "tree", "rsync", "tar", "cp", "zip", "borg", "restic", "updatedb", "plocate",
+        "tracker-miner-f", "localsearch-3", "baloo_file", "recollindex", "clamscan",
+    ]
 
     private static let launchers: Set<String> = [
         "systemd", "init", "gnome-session-b", "gnome-shell", "plasmashell", "xfce4-session", "dbus-daemon", "dbus-broker",

@@ -16,6 +16,8 @@ final class MountedFileSystem: FileSystemOperations {
     let store: Descriptor
     let privileges: Privileges
     let virtualFolders: VirtualFolders?
+    /// Nil without virtual folders.
+    let thumbnails: ThumbnailService?
     let journal: ChangeJournal
     let ownRemovals = OwnRemovals()
     let tags: TagStore
@@ -38,7 +40,7 @@ final class MountedFileSystem: FileSystemOperations {
     let cacheTime: CacheTime
 
     init(
-        store: Descriptor, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders?,
+        store: Descriptor, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders.Parts?,
         journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int,
         versions: VersionStore, options: MountOptions, session: SessionReference, log: Logger
     ) throws(Errno) {
@@ -48,7 +50,6 @@ final class MountedFileSystem: FileSystemOperations {
         locator = Locator(root: root.identity, folderCapacity: folderCapacity)
         self.store = store
         self.privileges = privileges
-        self.virtualFolders = virtualFolders
         self.journal = journal
         self.tags = tags
         self.mountAttributes = mountAttributes
@@ -57,6 +58,14 @@ final class MountedFileSystem: FileSystemOperations {
         tunnel = Tunnel(journal: journal)
         self.session = session
         repeater = Repeater(log: log)
+        let (table, repeater) = (table, repeater)
+        let service = virtualFolders.map { parts in
+            ThumbnailService(
+                parts.thumbnailer, store: store, mountPoint: parts.mountPoint, reach: parts.reach, repeater: repeater, table: table,
+                log: log)
+        }
+        thumbnails = service
+        self.virtualFolders = virtualFolders.map { VirtualFolders($0, thumbnails: service!) }
         repeats = OutsideRepeats(table: table, locator: locator, repeater: repeater, session: session)
         saves = try SaveService(
             table: table, locator: locator, store: versions, journal: journal, session: session, options: options,

@@ -8,7 +8,9 @@ extension MountedFileSystem {
     func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
         let node = table.node(node)
         if let item = node.item {
-            return opened(.list(try listing(of: item, credentials(of: caller), node)), cached: false)
+            let list = try listing(of: item, credentials(of: caller), node)
+            noteLook(at: item, caller)
+            return opened(.list(list), cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
         let isTheSameForAll = node.staged.load().map { !$0.isUsed } ?? true

@@ -5,11 +5,33 @@ import StorePrimitives
 import SystemPackage
 
 extension MountedFileSystem {
+    func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
+        if let folder = table.node(parent).item as? ThumbnailFolder, reply.canWait, let picture = undrawn(name, in: folder, caller) {
+            return wait(for: picture, caller, in: parent, EntryName(copying: name), reply)
+        }
+        answer(reply) { () throws(Errno) in try lookup(caller, in: parent, name: name) }
+    }
+
+    /// Answers with an entry that was looked up.
+    @inline(__always)
+    func answer(_ reply: consuming Reply<Entry>, _ look: () throws(Errno) -> Entry) {
+        let entry: Entry
+        do throws(Errno) {
+            entry = try look()
+        } catch {
+            return reply.fail(error)
+        }
+        if !reply.succeed(entry), entry.node != .none { forget(entry.node, count: 1) }
+    }
+
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let parent = table.node(parent)
         if let item = parent.item {
-            let caller = credentials(of: caller)
-            return try entry(for: try item.child(EntryName(copying: name), caller), caller)
+            let credentials = credentials(of: caller)
+            if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials) }
+            // A picture that is announced: only what is not there can be made.
+            if item is ThumbnailFolder, isAnnouncing(caller), let entry = announcedEntry(name, in: item, credentials) { return entry }
+            return try entry(for: try item.child(EntryName(copying: name), credentials), credentials)
         }
         if parent.isRoot, name[0] == CChar(UInt8(ascii: ".")), let item = topItem(named: name) {
             return try entry(for: item, credentials(of: caller))
@@ -24,6 +46,7 @@ extension MountedFileSystem {
             let entry = try isStaged ? lookUpStaged(name, in: parent, folder, caller) : lookUp(name, in: parent, folder, caller)
             return isRepeated ? onTheWay(entry) : entry
         } catch .noSuchFileOrDirectory {
+            if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials(of: caller)) }
             return .absent(validity: cacheTime)
         }
     }

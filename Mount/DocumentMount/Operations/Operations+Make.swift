@@ -9,6 +9,7 @@ extension MountedFileSystem {
     func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
         if repeats.isCaller(caller) { return try repeatedMaking(name, in: parent, type: mode & S_IFMT, caller) }
+        if isAnnouncing(caller) { return try announced(name, in: parent, caller) }
         try refuseVirtual(parent, name)
         return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
             _ = try check(cl_mknodat(folder.number, name, mode, device))

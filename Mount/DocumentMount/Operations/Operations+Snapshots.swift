@@ -3,12 +3,21 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Files of snapshots: only read, and through the daemon, which may have to go on with a copy.
+/// Files of snapshots, and the mount's own: only read, and through the daemon, which may have to go on with a copy.
 extension MountedFileSystem {
     func openItem(
         _ item: any VirtualItem, _ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>
     ) {
-        guard let entry = item as? SnapshotEntry, entry.type == S_IFREG else { return reply.fail(.notPermitted) }
+        if let entry = item as? SnapshotEntry, entry.type == S_IFREG {
+            return openSnapshot(entry, node, flags: flags, caller, reply)
+        }
+        guard item.type == S_IFREG else { return reply.fail(.notPermitted) }
+        openOwn(item, node, flags: flags, caller, reply)
+    }
+
+    private func openSnapshot(
+        _ entry: SnapshotEntry, _ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>
+    ) {
         guard flags & O_ACCMODE == O_RDONLY, flags & O_TRUNC == 0 else { return reply.fail(.readOnlyFileSystem) }
         // What it shows never changes, so the kernel's pages of it hold.
         let mode = OpenMode.cached(keeps: !entry.isLive)
@@ -23,6 +32,27 @@ extension MountedFileSystem {
         } catch {
             return reply.fail(error)
         }
+        handOver(handle, of: node, mode, reply)
+    }
+
+    /// A file of the mount's own, which is another node when it has changed.
+    private func openOwn(
+        _ item: any VirtualItem, _ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>
+    ) {
+        guard flags & O_ACCMODE == O_RDONLY, flags & O_TRUNC == 0 else { return reply.fail(.permissionDenied) }
+        let mode = OpenMode.cached(keeps: true)
+        let handle: FileHandle
+        do throws(Errno) {
+            handle = FileHandle(
+                node: node, descriptor: try item.content(), flags: flags, caller: caller, before: nil, mode: mode, refreshed: nil,
+                isNew: false, decision: FileHandle.Decision())
+        } catch {
+            return reply.fail(error)
+        }
+        handOver(handle, of: node, mode, reply)
+    }
+
+    private func handOver(_ handle: FileHandle, of node: Node, _ mode: OpenMode, _ reply: consuming Reply<OpenedFile>) {
         node.state.withLock { state in
             state.plainOpens += 1
             state.handles.append(handle)

@@ -16,6 +16,10 @@ public struct MountConfiguration: Sendable {
     public var runtimeFolder: String
     /// Where the service listens, inside `runtimeFolder`.
     public var socketPath: String
+    /// Where thumbnails are kept: the desktop's own folder of whoever mounts; not in the store.
+    public var thumbnailFolder: String
+    /// The program that draws them.
+    public var workerProgram: String
     public var startRepeating: StartRepeating
 
     /// Starts a process that calls `cl_serve_repeats` with the descriptor, its end of a channel: by posix_spawn(3) or after an
@@ -24,7 +28,7 @@ public struct MountConfiguration: Sendable {
 
     public init(
         store: [UInt8], mountPoint: [UInt8], options: MountOptions, isSystem: Bool, stateFolder: String,
-        runtimeFolder: String, socketPath: String, startRepeating: @escaping StartRepeating
+        runtimeFolder: String, socketPath: String, thumbnailFolder: String, workerProgram: String, startRepeating: @escaping StartRepeating
     ) {
         self.store = store
         self.mountPoint = mountPoint
@@ -33,6 +37,8 @@ public struct MountConfiguration: Sendable {
         self.stateFolder = stateFolder
         self.runtimeFolder = runtimeFolder
         self.socketPath = socketPath
+        self.thumbnailFolder = thumbnailFolder
+        self.workerProgram = workerProgram
         self.startRepeating = startRepeating
     }
 

@@ -11,8 +11,6 @@ import SystemPackage
 /// Whatever that process asks for is answered as done if it is what is being repeated, else refused, and never carried out. So
 /// its number is kept until it has ended: a request may be on its way for as long.
 final class Repeater: Sendable {
-    /// The repetition waits for a serving thread, at worst for one with a slow disk, and in the kernel for a folder's lock.
-    private static let answerTime: Int32 = 2_000
     /// Nearly all take under a tenth of a millisecond.
     private static let usualTime: Int32 = 50
     /// The first time it has yet to start.
@@ -33,6 +31,8 @@ final class Repeater: Sendable {
     }
 
     private let log: Logger
+    /// In milliseconds.
+    private let answerTime: Int32
     /// Held while something is repeated, with nothing else held when it is taken.
     private let turn = ThreadLock()
     /// Safe: used by who holds `turn`.
@@ -43,7 +43,12 @@ final class Repeater: Sendable {
     private let life = Mutex(())
     private let isOver = Atomic<Bool>(false)
 
-    init(log: Logger) { self.log = log }
+    /// - Parameter patience: nanoseconds that a repetition may take: it waits for a serving thread, at worst for one with a slow
+    ///   disk, and in the kernel for a folder's lock.
+    init(log: Logger, patience: Int64 = 2_000_000_000) {
+        self.log = log
+        answerTime = Int32(patience / 1_000_000)
+    }
 
     func start(mountPoint: [UInt8], _ start: @escaping MountConfiguration.StartRepeating) {
         turn.withLock { (state.start, state.mountPoint) = (start, mountPoint) }
@@ -86,7 +91,7 @@ final class Repeater: Sendable {
     private func answer(of process: RepeatingProcess, usualTime: Int32, _ whenSlow: () -> Void) throws(Errno) -> Bool {
         if let isDone = try process.isDone(within: usualTime) { return isDone }
         whenSlow()
-        for _ in 0..<Self.answerTime / Self.slice where !isOver.load(ordering: .relaxed) {
+        for _ in 0..<answerTime / Self.slice where !isOver.load(ordering: .relaxed) {
             if let isDone = try process.isDone(within: Self.slice) { return isDone }
         }
         throw .timedOut

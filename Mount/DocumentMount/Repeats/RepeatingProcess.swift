@@ -47,7 +47,7 @@ final class RepeatingProcess {
     init(_ start: MountConfiguration.StartRepeating) throws(Errno) {
         var ends: (Int32, Int32) = (-1, -1)
         _ = try check(withUnsafeMutablePointer(to: &ends) {
-            $0.withMemoryRebound(to: Int32.self, capacity: 2) { cl_repeat_channel($0) }
+            $0.withMemoryRebound(to: Int32.self, capacity: 2) { cl_message_channel($0) }
         })
         channel = Descriptor(owning: ends.0)
         pid = try start(Descriptor(owning: ends.1))

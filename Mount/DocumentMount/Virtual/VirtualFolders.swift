@@ -1,6 +1,7 @@
 import FuseKernel
 import Glibc
 import StorePrimitives
+import Thumbnails
 
 /// The virtual folders at the mount's root.
 final class VirtualFolders: Sendable {
@@ -8,14 +9,25 @@ final class VirtualFolders: Sendable {
     private let isListed: Bool
 
     /// Names that later virtual folders will have: nothing else may take them meanwhile.
-    private static let reserved = [".thumbnails", ".search", ".favorites", ".scopes", ".previews", ".sh_thumbnails"]
+    private static let reserved = [".search", ".favorites", ".scopes", ".previews", ".sh_thumbnails"]
         .map { EntryName($0) }
     /// The names of this version's folders.
-    static let names = [".recents", ".tags"].map { EntryName($0) }
+    static let names = [".recents", ".tags", ".thumbnails"].map { EntryName($0) }
 
-    init(recents: any VirtualItem, tags: any VirtualItem, isListed: Bool) {
-        folders = [(Self.names[0], recents), (Self.names[1], tags)]
-        self.isListed = isListed
+    /// What they are made of.
+    struct Parts {
+        let recents: any VirtualItem
+        let tags: any VirtualItem
+        let thumbnailer: Thumbnailer
+        /// How the store is browsed.
+        let mountPoint: [UInt8]
+        let reach: Reach
+        let isListed: Bool
+    }
+
+    init(_ parts: Parts, thumbnails: ThumbnailService) {
+        folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails)]))
+        isListed = parts.isListed
     }
 
     func folder(named name: BorrowedName) -> (any VirtualItem)? {

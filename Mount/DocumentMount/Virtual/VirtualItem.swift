@@ -19,6 +19,9 @@ protocol VirtualItem: AnyObject, Sendable {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)]
 
+    /// Of a file, what it holds; opened for reading.
+    func content() throws(Errno) -> Descriptor
+
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem
     /// A symbolic link is made here.
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem
@@ -35,6 +38,7 @@ extension VirtualItem {
     func linkTarget() throws(Errno) -> [UInt8] { throw .invalidArgument }
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notDirectory }
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] { throw .notDirectory }
+    func content() throws(Errno) -> Descriptor { throw .notPermitted }
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notPermitted }
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
         throw .notPermitted

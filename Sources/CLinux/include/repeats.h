@@ -4,9 +4,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-// The two ends of the channel between it and the daemon, or a negative errno.
-int cl_repeat_channel(int ends[2]);
-// Is that process, until the channel is closed: does not return. Closes all else that is open.
+// Is that process, until the channel (`cl_message_channel`) is closed: does not return. Closes all else that is open.
 _Noreturn void cl_serve_repeats(int channel);
 
 // What it does with a path below a mount's root. It follows no symbolic link and enters no other file system: the mount's users

@@ -108,6 +108,6 @@ struct MountCommand: ParsableCommand {
         return MountConfiguration(
             store: request.store, mountPoint: request.mountPoint, options: request.options, isSystem: getuid() == 0,
             stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket,
-            startRepeating: RepeatCommand.start)
+            thumbnailFolder: folders.thumbnails, workerProgram: WorkerProgram.path, startRepeating: RepeatCommand.start)
     }
 }

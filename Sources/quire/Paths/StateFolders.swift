@@ -7,6 +7,8 @@ package struct StateFolders {
     package let state: String
     package let runtime: String
     package let socket: String
+    /// Where the desktop keeps thumbnails.
+    package let thumbnails: String
 
     /// The folders of the calling user; root's are the system's. Nothing is made yet.
     package init(store: [UInt8]) throws(CommandFailure) {
@@ -14,12 +16,14 @@ package struct StateFolders {
         state = "\(try Self.stateHome())/\(id)"
         runtime = Self.runtimeHome()
         socket = "\(runtime)/\(id).socket"
+        thumbnails = try Self.thumbnailHome()
     }
 
     /// Makes the folders. Throws when they would lie in the store, or are not this user's.
     package func prepare(store: [UInt8]) throws(CommandFailure) {
         try refuseInside(store, state, remedy: "set \(Self.stateVariable) to a folder outside it")
         try refuseInside(store, runtime, remedy: "set XDG_RUNTIME_DIR to a folder outside it")
+        try refuseInside(store, thumbnails, remedy: "set XDG_CACHE_HOME to a folder outside it")
         try make(state, mode: 0o700)
         try make(runtime, mode: getuid() == 0 ? 0o755 : 0o700)
         // Under /tmp someone else may have been first: their folder would hand them the socket.
@@ -55,6 +59,16 @@ package struct StateFolders {
             throw CommandFailure("this user has no home folder; set XDG_STATE_HOME")
         }
         return home + "/.local/state/quire"
+    }
+
+    /// The calling user's: that is where file managers look. Root's mounts have their own, since others use them too.
+    package static func thumbnailHome() throws(CommandFailure) -> String {
+        if getuid() == 0 { return (environment("QUIRE_CACHE_HOME") ?? "/var/cache/quire") + "/thumbnails" }
+        if let set = environment("XDG_CACHE_HOME") { return set + "/thumbnails" }
+        guard let home = environment("HOME") ?? getpwuid(getuid()).map({ String(cString: $0.pointee.pw_dir) }) else {
+            throw CommandFailure("this user has no home folder; set XDG_CACHE_HOME")
+        }
+        return home + "/.cache/thumbnails"
     }
 
     private static func runtimeHome() -> String {

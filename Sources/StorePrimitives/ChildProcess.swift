@@ -1,13 +1,12 @@
 import CLinux
-import Glibc
-import StorePrimitives
-import SystemPackage
+public import Glibc
+public import SystemPackage
 
 /// Other programs, started without a shell.
-enum ChildProcess {
+public enum ChildProcess {
     /// Runs a program to its end, with the C locale, and returns its exit status and what it wrote to standard error. Throws
     /// posix_spawn's errno: .noSuchFileOrDirectory when the program is not in PATH.
-    static func run(_ program: String, _ arguments: [[UInt8]]) throws(Errno) -> (status: Int32, errors: String) {
+    public static func run(_ program: String, _ arguments: [[UInt8]]) throws(Errno) -> (status: Int32, errors: String) {
         let (reading, writing) = try pipe()
         let pid = try spawn(
             program, arguments, environment: inherited + [Array("LC_ALL=C".utf8)], connecting: [(writing, STDERR_FILENO)],
@@ -21,7 +20,7 @@ enum ChildProcess {
 
     /// Starts a program with this process's input and output, and all signals unblocked and as they are by default, that is killed
     /// when the calling thread ends. PATH is searched for a name without a slash.
-    static func spawnBound(_ program: String, _ arguments: [[UInt8]], environment: [[UInt8]]) throws(Errno) -> pid_t {
+    public static func spawnBound(_ program: String, _ arguments: [[UInt8]], environment: [[UInt8]]) throws(Errno) -> pid_t {
         let (words, settings) = (strings([Array(program.utf8)] + arguments), strings(environment))
         defer { for pointer in words + settings { free(pointer) } }
         return try check(cl_spawn_bound(program, words, settings))
@@ -29,12 +28,12 @@ enum ChildProcess {
 
     /// Copies for the calls that take lists of strings.
     private static func strings(_ strings: [[UInt8]]) -> [UnsafeMutablePointer<CChar>?] {
-        strings.map { string in withCString(string) { strdup($0) } } + [nil]
+        strings.map { string in (string + [0]).withUnsafeBytes { strdup($0.assumingMemoryBound(to: CChar.self).baseAddress!) } } + [nil]
     }
 
     /// Starts a program with the given descriptors at the given numbers, standard input from /dev/null, and all signals unblocked
     /// and as they are by default. PATH is searched for a name without a slash. `name` is what ps shows, the program itself if nil.
-    static func spawn(
+    public static func spawn(
         _ program: String, named name: String? = nil, _ arguments: [[UInt8]], environment: [[UInt8]],
         connecting: [(Descriptor, Int32)] = [], newSession: Bool
     ) throws(Errno) -> pid_t {
@@ -64,7 +63,7 @@ enum ChildProcess {
     }
 
     /// The environment as this process got it.
-    static var inherited: [[UInt8]] {
+    public static var inherited: [[UInt8]] {
         var settings: [[UInt8]] = []
         var next = environ
         while let setting = next.pointee {
@@ -75,14 +74,14 @@ enum ChildProcess {
     }
 
     /// Waits for a child's end. Returns its exit status, or 128 and the signal's number.
-    static func wait(for pid: pid_t) throws(Errno) -> Int32 {
+    public static func wait(for pid: pid_t) throws(Errno) -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0 { if errno != EINTR { throw Errno(rawValue: errno) } }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + status & 0x7f
     }
 
     /// Both ends are closed on exec.
-    static func pipe() throws(Errno) -> (reading: Descriptor, writing: Descriptor) {
+    public static func pipe() throws(Errno) -> (reading: Descriptor, writing: Descriptor) {
         var ends: [Int32] = [-1, -1]
         guard Glibc.pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

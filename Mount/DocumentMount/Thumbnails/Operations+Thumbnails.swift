@@ -1,0 +1,90 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+import Thumbnails
+
+/// Looks for pictures that are not drawn yet, and who watches their folders.
+extension MountedFileSystem {
+    struct UndrawnPicture {
+        let path: StorePath
+        let isFolder: Bool
+        let size: ThumbnailSize
+        let service: ThumbnailService
+    }
+
+    /// What is to be drawn before a name can be answered; nil if it is there, or cannot be.
+    func undrawn(_ name: BorrowedName, in folder: ThumbnailFolder, _ caller: Caller) -> UndrawnPicture? {
+        let service = folder.service
+        guard !isAnnouncing(caller), let path = folder.document(shownAs: EntryName(copying: name)),
+            let status = service.status(of: path), ThumbnailService.mayBeDrawn(status), service.isUndrawn(path, status, folder.size),
+            service.status(of: folder.folder.appending(EntryName(copying: name))) == nil,
+            service.reach.may(credentials(of: caller), path, R_OK)
+        else { return nil }
+        return UndrawnPicture(path: path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size: folder.size, service: service)
+    }
+
+    /// Answers a LOOKUP when the picture is drawn, or will not be.
+    func wait(
+        for picture: UndrawnPicture, _ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>
+    ) {
+        // Safe: the kernel keeps the folder's node for as long as a LOOKUP in it is not answered.
+        let awaited = ThumbnailLooks.Awaited(reply, caller) { [unowned self] reply in
+            answer(reply) { () throws(Errno) in
+                try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
+            }
+        }
+        let looks = picture.service.looks
+        looks.wait(awaited)
+        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited) { _ in looks.finished(awaited) }
+    }
+
+    /// A folder of pictures was opened.
+    func noteLook(at item: any VirtualItem, _ caller: Caller) {
+        guard let folder = item as? ThumbnailFolder, !isAnnouncing(caller) else { return }
+        let credentials = credentials(of: caller)
+        folder.service.looks.opened(folder.key, by: caller) { folder.service.drawAll(in: folder, for: credentials) }
+    }
+
+    /// Whether a request only has the kernel tell of a new picture.
+    func isAnnouncing(_ caller: Caller) -> Bool { thumbnails?.announcer.maker.isCaller(caller) == true }
+
+    /// What that process is shown: nothing where a picture is to be announced, else what everyone is.
+    func announcedEntry(_ name: BorrowedName, in item: any VirtualItem, _ caller: Credentials) -> Entry? {
+        guard let found = try? item.child(EntryName(copying: name), caller), found.type == S_IFREG else { return nil }
+        return .absent(validity: .none)
+    }
+
+    /// The answer to its mknod(2), which has the kernel tell of a new entry.
+    func announced(_ name: BorrowedName, in parent: Node, _ caller: Caller) throws(Errno) -> Entry {
+        guard let folder = parent.item as? ThumbnailFolder else { throw .resourceBusy }
+        let credentials = credentials(of: caller)
+        return try entry(for: try folder.child(EntryName(copying: name), credentials), credentials)
+    }
+
+    /// `.sh_thumbnails` in a folder, where some file managers look for pictures others have drawn.
+    func sharedThumbnails(_ name: BorrowedName, in parent: Node) -> (any VirtualItem)? {
+        guard name[0] == CChar(UInt8(ascii: ".")), let thumbnails, SharedThumbnails.name.matches(name) else { return nil }
+        if let item = parent.item { return SharedThumbnails.isOffered(in: item) ? SharedThumbnails(thumbnails, .virtual(item)) : nil }
+        return parent.path.map { SharedThumbnails(thumbnails, .store($0)) }
+    }
+}
+
+extension ThumbnailService {
+    /// Whether nobody has drawn a content, nor tried to.
+    func isUndrawn(_ path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
+        let (uri, version) = (uri(of: path), ThumbnailVersion(status))
+        return cache.entry(of: uri, version, size) == nil && cache.refusal(of: uri, version) == nil
+    }
+
+    /// Has drawn what is not drawn in a folder, in the order of the names.
+    func drawAll(in folder: ThumbnailFolder, for caller: Credentials) {
+        guard let items = try? items(in: folder.folder) else { return }
+        let paths = items.filter { $0.name.bytes.first != UInt8(ascii: ".") }.map { folder.folder.appending($0.name) }
+        for (path, isReachable) in zip(paths, reach.filter(paths, caller)) where isReachable {
+            guard let status = status(of: path), Self.mayBeDrawn(status), isUndrawn(path, status, folder.size) else { continue }
+            draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, folder.size, .looked)
+        }
+    }
+}

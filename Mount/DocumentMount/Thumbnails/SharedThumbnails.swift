@@ -1,0 +1,141 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+import SystemPackage
+import Thumbnails
+
+/// `.sh_thumbnails` (Thumbnail Managing Standard, "Shared thumbnail repositories"), in every folder and listed in none: pictures of
+/// what is in the folder, named by sums of the names. Xfce looks here, on the thread that draws its windows: what is not there yet
+/// is not waited for, and drawn.
+final class SharedThumbnails: VirtualItem {
+    /// Whose entries are shown.
+    enum Place: Sendable {
+        case store(StorePath)
+        /// Links to documents.
+        case virtual(any VirtualItem)
+
+        var key: [UInt8] {
+            switch self {
+            case .store(let path): path.bytes
+            case .virtual(let item): item.key
+            }
+        }
+    }
+
+    static let name = EntryName(".sh_thumbnails")
+    private let service: ThumbnailService
+    private let place: Place
+
+    init(_ service: ThumbnailService, _ place: Place) {
+        self.service = service
+        self.place = place
+    }
+
+    /// In folders of links, that is.
+    static func isOffered(in item: any VirtualItem) -> Bool { item is TagFolder || item is RecentsFolder }
+
+    var type: mode_t { S_IFDIR }
+    var key: [UInt8] { place.key + Array("/.sh_thumbnails".utf8) }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        attributes(inode: inode, mode: 0o755, links: 2, modified: service.started)
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        guard let size = ThumbnailSize(rawValue: name.description) else { throw .noSuchFileOrDirectory }
+        return SharedThumbnailsOfSize(service, place, size)
+    }
+
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        ThumbnailSize.allCases.map { (EntryName($0.rawValue), SharedThumbnailsOfSize(service, place, $0)) }
+    }
+}
+
+/// `.sh_thumbnails/SIZE`.
+final class SharedThumbnailsOfSize: VirtualItem {
+    private let service: ThumbnailService
+    private let place: SharedThumbnails.Place
+    private let size: ThumbnailSize
+
+    init(_ service: ThumbnailService, _ place: SharedThumbnails.Place, _ size: ThumbnailSize) {
+        self.service = service
+        self.place = place
+        self.size = size
+    }
+
+    var type: mode_t { S_IFDIR }
+    var key: [UInt8] { place.key + Array("/.sh_thumbnails/\(size.rawValue)".utf8) }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        attributes(inode: inode, mode: 0o755, links: 2, modified: service.started)
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        guard let document = document(ofSum: name, caller), service.reach.may(caller, document, R_OK),
+            let status = service.status(of: document), ThumbnailService.mayBeDrawn(status)
+        else { throw .noSuchFileOrDirectory }
+        if let entry = service.entry(of: document, size) { return entry }
+        if service.isUndrawn(document, status, size) {
+            service.draw(document, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [service] outcome in
+                // Whoever shows the document looks again.
+                if case .drawn = outcome { service.announceDocument(document) }
+            }
+        }
+        throw .noSuchFileOrDirectory
+    }
+
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] { [] }
+
+    private func document(ofSum name: EntryName, _ caller: Credentials) -> StorePath? {
+        switch place {
+        case .store(let folder):
+            return service.names.name(ofSum: name, in: folder, service).map { folder.appending($0) }
+        case .virtual(let item):
+            guard let children = try? item.children(caller) else { return nil }
+            for (childName, child) in children where SharedNames.sums(of: childName).contains(name) {
+                if let link = child as? VirtualLink { return link.document }
+            }
+            return nil
+        }
+    }
+}
+
+/// Which names have which sums, in the folders that were asked for last.
+final class SharedNames: Sendable {
+    private struct Known {
+        let modified: Int64
+        let names: [EntryName: EntryName]
+    }
+    private let known = Mutex<[StorePath: Known]>([:])
+    private static let foldersKnown = 8
+
+    func name(ofSum sum: EntryName, in folder: StorePath, _ service: ThumbnailService) -> EntryName? {
+        guard let status = service.status(of: folder) else { return nil }
+        let modified = saturatedNanoseconds(status.st.st_mtim)
+        if let found = known.withLock({ $0[folder] }), found.modified == modified { return found.names[sum] }
+        var names: [EntryName: EntryName] = [:]
+        for item in (try? service.items(in: folder)) ?? [] {
+            for sum in Self.sums(of: item.name) { names[sum] = item.name }
+        }
+        known.withLock { known in
+            if known.count >= Self.foldersKnown { known.removeAll() }
+            known[folder] = Known(modified: modified, names: names)
+        }
+        return names[sum]
+    }
+
+    /// As file managers have them: of the name as it stands in a URI (Xfce up to 4.18), and of that after `./` (from 4.20 on).
+    static func sums(of name: EntryName) -> [EntryName] {
+        let escaped = DesktopURI.uri(ofPath: [UInt8(ascii: "/")] + name.bytes).dropFirst("file:///".count)
+        return ["", "./"].map { EntryName(DesktopURI.md5($0 + escaped) + ".png") }
+    }
+}
+
+extension ThumbnailService {
+    /// Has the kernel tell who watches a document that something about it has changed.
+    func announceDocument(_ path: StorePath) {
+        announcer.announce { [repeater] _ in _ = repeater.repeat(.changeAttributes(path.bytes)) }
+    }
+}

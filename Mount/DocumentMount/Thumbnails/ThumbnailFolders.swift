@@ -1,0 +1,170 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+import Thumbnails
+
+/// `.thumbnails`: a folder for each size, in which the store's tree is again, as pictures.
+final class ThumbnailsFolder: VirtualItem {
+    private let service: ThumbnailService
+    private let tag: MemoryFile
+
+    init(_ service: ThumbnailService) {
+        self.service = service
+        tag = MemoryFile(place: Array(".thumbnails/CACHEDIR.TAG".utf8), content: Self.tagContent, modified: service.started)
+    }
+
+    var type: mode_t { S_IFDIR }
+    var key: [UInt8] { Array(".thumbnails".utf8) }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        attributes(inode: inode, mode: 0o755, links: 2, modified: service.started)
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        if name == Self.tagName { return tag }
+        guard let size = ThumbnailSize(rawValue: name.description) else { throw .noSuchFileOrDirectory }
+        return ThumbnailFolder(service, size, .root)
+    }
+
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        ThumbnailSize.allCases.map { (EntryName($0.rawValue), ThumbnailFolder(service, $0, .root)) } + [(Self.tagName, tag)]
+    }
+
+    private static let tagName = EntryName("CACHEDIR.TAG")
+    /// As the Cache Directory Tagging Specification has it: backups pass over what this stands in.
+    private static let tagContent = """
+        Signature: 8a477f597d28d172789f06886806bc55
+        # Quire draws what is in here when somebody looks at it.
+        # See https://bford.info/cachedir/
+
+        """
+}
+
+/// A folder of the store, as pictures: `NAME.png` for each document that has one, and its folders.
+final class ThumbnailFolder: VirtualItem {
+    let service: ThumbnailService
+    let size: ThumbnailSize
+    /// The folder of the store.
+    let folder: StorePath
+
+    init(_ service: ThumbnailService, _ size: ThumbnailSize, _ folder: StorePath) {
+        self.service = service
+        self.size = size
+        self.folder = folder
+    }
+
+    var type: mode_t { S_IFDIR }
+    /// Below the mount's root.
+    var key: [UInt8] {
+        Array(".thumbnails/\(size.rawValue)".utf8) + (folder.isRoot ? [] : [UInt8(ascii: "/")] + folder.bytes)
+    }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        guard let status = service.status(of: folder), status.st.st_mode & S_IFMT == S_IFDIR else { throw .noSuchFileOrDirectory }
+        return attributes(
+            inode: inode, mode: 0o755, links: 2, modified: max(status.st.st_mtim, service.lastDrawn(in: folder, size)))
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        let path = folder.appending(name)
+        if let status = service.status(of: path), status.st.st_mode & S_IFMT == S_IFDIR {
+            guard service.reach.may(caller, path, X_OK) else { throw .permissionDenied }
+            return ThumbnailFolder(service, size, path)
+        }
+        guard let document = document(shownAs: name), service.reach.may(caller, document, R_OK) else { throw .noSuchFileOrDirectory }
+        guard let entry = service.entry(of: document, size) else { throw .noSuchFileOrDirectory }
+        return entry
+    }
+
+    /// What an entry is the picture of, whether it is there or not.
+    func document(shownAs name: EntryName) -> StorePath? {
+        guard name.bytes.count > Self.ending.count, name.bytes.suffix(Self.ending.count).elementsEqual(Self.ending) else { return nil }
+        return EntryName(name.bytes.dropLast(Self.ending.count)).map { folder.appending($0) }
+    }
+
+    /// What is drawn, or was drawn of a version before, and the folders.
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        guard service.reach.may(caller, folder, R_OK) else { throw .permissionDenied }
+        var drawn: [(name: EntryName, path: StorePath, entry: ThumbnailEntry)] = []
+        var folders: [(EntryName, any VirtualItem)] = []
+        for item in try service.items(in: folder) {
+            let path = folder.appending(item.name)
+            if item.isFolder { folders.append((item.name, ThumbnailFolder(service, size, path))) }
+            guard let shown = Self.name(of: item.name), let entry = service.anyEntry(of: path, size) else { continue }
+            drawn.append((shown, path, entry))
+        }
+        let reachable = service.reach.filter(drawn.map(\.path), caller)
+        return folders + zip(drawn, reachable).filter(\.1).map { ($0.0.name, $0.0.entry) }
+    }
+
+    /// Takes the picture from the cache: it is drawn again when somebody looks.
+    func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
+        guard let entry = try child(name, caller) as? ThumbnailEntry else { throw .isDirectory }
+        guard service.reach.may(caller, entry.document, W_OK) else { throw .permissionDenied }
+        service.forget(entry.document, size)
+    }
+
+    static func name(of document: EntryName) -> EntryName? { EntryName(document.bytes + ending) }
+
+    private static let ending = Array(".png".utf8)
+}
+
+/// A document's picture.
+final class ThumbnailEntry: VirtualItem {
+    private let service: ThumbnailService
+    let document: StorePath
+    private let size: ThumbnailSize
+    private let uri: String
+    private let entry: ThumbnailCache.Entry
+
+    init(_ service: ThumbnailService, _ document: StorePath, _ size: ThumbnailSize, uri: String, _ entry: ThumbnailCache.Entry) {
+        self.service = service
+        self.document = document
+        self.size = size
+        self.uri = uri
+        self.entry = entry
+    }
+
+    var type: mode_t { S_IFREG }
+    /// With when it was drawn: another picture is another file, so that the kernel's pages of it hold.
+    var key: [UInt8] { Array(".thumbnails/\(size.rawValue)/".utf8) + document.bytes + Array("\0\(entry.drawn) \(entry.length)".utf8) }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return attributes(
+            inode: inode, mode: 0o444, size: Int(entry.length), modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)))
+    }
+
+    func content() throws(Errno) -> Descriptor { try service.cache.open(uri, size) }
+}
+
+/// A small file that is always the same.
+final class MemoryFile: VirtualItem {
+    let key: [UInt8]
+    private let bytes: [UInt8]
+    private let modified: timespec
+
+    init(place: [UInt8], content: String, modified: timespec) {
+        key = place
+        bytes = Array(content.utf8)
+        self.modified = modified
+    }
+
+    var type: mode_t { S_IFREG }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        attributes(inode: inode, mode: 0o444, size: bytes.count, modified: modified)
+    }
+
+    func content() throws(Errno) -> Descriptor {
+        let file = Descriptor(owning: try check(cl_memory_file("quire")))
+        guard bytes.withUnsafeBytes({ pwrite(file.number, $0.baseAddress, $0.count, 0) }) == bytes.count else { throw .ioError }
+        return file
+    }
+}
+
+private func max(_ one: timespec, _ other: timespec) -> timespec {
+    saturatedNanoseconds(one) < saturatedNanoseconds(other) ? other : one
+}

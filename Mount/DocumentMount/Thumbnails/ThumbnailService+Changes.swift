@@ -1,0 +1,72 @@
+import CLinux
+import DocumentIndex
+import Glibc
+import StorePrimitives
+import Thumbnails
+
+/// Pictures follow their documents: what changed is drawn again, what moved keeps its picture, what is gone has none.
+extension ThumbnailService {
+    /// Takes over what the index was told. On any thread; the work is done later, on the thread of the looks.
+    func follow(_ changes: [Change]) {
+        let relevant = changes.filter {
+            switch $0 {
+            case .present, .absent, .moved, .exchanged, .madeAnew: true
+            case .tags, .used, .useRetracted: false
+            }
+        }
+        for part in relevant.chunks(of: 50) { looks.later { [self] in for change in part { follow(change) } } }
+    }
+
+    private func follow(_ change: Change) {
+        switch change {
+        case .present(let facts), .madeAnew(let facts, _): refresh(facts.path)
+        case .absent(let path): cache.remove(uri(of: path))
+        case .moved(let old, let new, let isFolder, _):
+            isFolder ? moveTree(from: old, to: new) : move(old, to: new)
+            // What it was moved over had pictures too.
+            refresh(new)
+        case .exchanged(let one, let other):
+            for path in [one, other] { refresh(path) }
+        case .tags, .used, .useRetracted: break
+        }
+    }
+
+    /// Has the pictures drawn again that are of another version than the document.
+    private func refresh(_ path: StorePath) {
+        guard let status = status(of: path), Self.mayBeDrawn(status) else { return }
+        let (uri, version) = (uri(of: path), ThumbnailVersion(status))
+        for size in ThumbnailSize.allCases where cache.anyEntry(of: uri, size) != nil && cache.entry(of: uri, version, size) == nil {
+            draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [self] outcome in
+                // A picture of what is no more is worse than none.
+                if case .refused = outcome { cache.remove(uri, size) }
+            }
+        }
+    }
+
+    private func move(_ old: StorePath, to new: StorePath) {
+        guard let status = status(of: new) else { return }
+        cache.move(uri(of: old), to: uri(of: new), ThumbnailVersion(status))
+    }
+
+    private static let mostMoved = 20_000
+
+    private func moveTree(from old: StorePath, to new: StorePath) {
+        var folders = [new]
+        var count = 0
+        while let folder = folders.popLast() {
+            for item in (try? items(in: folder)) ?? [] {
+                let path = folder.appending(item.name)
+                if item.isFolder { folders.append(path) }
+                count += 1
+                guard count <= Self.mostMoved else { return }
+                if let before = path.moved(from: new, to: old) { move(before, to: path) }
+            }
+        }
+    }
+}
+
+extension Array {
+    fileprivate func chunks(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}

@@ -1,0 +1,184 @@
+import CLinux
+import DocumentStore
+import FuseKernel
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+import SystemPackage
+import Thumbnails
+
+/// Thumbnails of the store's documents: what the virtual folders show, who is waited for, and what follows when documents change.
+final class ThumbnailService: Sendable {
+    let thumbnailer: Thumbnailer
+    let reach: Reach
+    let store: Descriptor
+    let repeater: Repeater
+    let table: NodeTable
+    /// When the mount was made: the time of what never changes.
+    let started: timespec
+    /// How the store is browsed: what is shown is known by these paths to the desktop.
+    private let mountPoint: [UInt8]
+
+    private struct Place: Hashable {
+        let folder: StorePath
+        let size: ThumbnailSize
+    }
+    /// When something was drawn last in a folder. Leaf.
+    private let drawn = Mutex<[Place: timespec]>([:])
+    private static let drawnAtMost = 10_000
+    let looks = ThumbnailLooks()
+    let announcer: ThumbnailAnnouncer
+    let names = SharedNames()
+
+    var cache: ThumbnailCache { thumbnailer.cache }
+
+    init(
+        _ thumbnailer: Thumbnailer, store: Descriptor, mountPoint: [UInt8], reach: Reach, repeater: Repeater, table: NodeTable, log: Logger
+    ) {
+        announcer = ThumbnailAnnouncer(log: log)
+        self.thumbnailer = thumbnailer
+        self.store = store
+        self.mountPoint = mountPoint
+        self.reach = reach
+        self.repeater = repeater
+        self.table = table
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        started = now
+    }
+
+    func start(mountPoint: [UInt8], _ startRepeating: @escaping MountConfiguration.StartRepeating) {
+        announcer.maker.start(mountPoint: mountPoint, startRepeating)
+        announcer.start()
+        looks.start()
+    }
+
+    /// After the last request, and before the repeater's end.
+    func stop() {
+        thumbnailer.stop()
+        looks.stop()
+        announcer.stop()
+    }
+
+    // MARK: What there is
+
+    func uri(of path: StorePath) -> String {
+        DesktopURI.uri(ofPath: mountPoint + (path.isRoot ? [] : [UInt8(ascii: "/")] + path.bytes))
+    }
+
+    /// What stands at a path, links not followed.
+    func status(of path: StorePath) -> cl_status? {
+        var status = cl_status()
+        return path.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil
+    }
+
+    /// The picture of what a document holds now; nil if it is not drawn. Documents and folders have one.
+    func entry(of path: StorePath, _ size: ThumbnailSize) -> ThumbnailEntry? {
+        guard let status = status(of: path), Self.mayBeDrawn(status) else { return nil }
+        let uri = uri(of: path)
+        guard let entry = cache.entry(of: uri, ThumbnailVersion(status), size) else { return nil }
+        return ThumbnailEntry(self, path, size, uri: uri, entry)
+    }
+
+    /// The picture there is, be it of an earlier version.
+    func anyEntry(of path: StorePath, _ size: ThumbnailSize) -> ThumbnailEntry? {
+        let uri = uri(of: path)
+        return cache.anyEntry(of: uri, size).map { ThumbnailEntry(self, path, size, uri: uri, $0) }
+    }
+
+    static func mayBeDrawn(_ status: cl_status) -> Bool {
+        let type = status.st.st_mode & S_IFMT
+        return type == S_IFREG && status.st.st_size > 0 || type == S_IFDIR
+    }
+
+    struct Item {
+        let name: EntryName
+        let isFolder: Bool
+    }
+
+    /// The documents and folders in a folder of the store, in the order of their names. Those with names that end with one dot
+    /// and other entries of the mount's own are left out.
+    func items(in folder: StorePath) throws(Errno) -> [Item] {
+        let descriptor = Descriptor(owning: try check(folder.withCString {
+            cl_open_beneath(store.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        }))
+        var items: [Item] = []
+        try FolderHandle.ReadAhead.all(of: descriptor) { entry in
+            let name = EntryName(copying: entry.name)
+            guard name.bytes != [UInt8(ascii: ".")], !name.bytes.elementsEqual("..".utf8), !name.withCString(HiddenName.isHidden)
+            else { return }
+            var type = mode_t(entry.type) << 12
+            if type == 0 {
+                var status = cl_status()
+                if cl_statx(descriptor.number, entry.name, AT_SYMLINK_NOFOLLOW, &status) == 0 { type = status.st.st_mode & S_IFMT }
+            }
+            if type == S_IFREG || type == S_IFDIR { items.append(Item(name: name, isFolder: type == S_IFDIR)) }
+        }
+        return items.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
+    }
+
+    func forget(_ path: StorePath, _ size: ThumbnailSize) { cache.remove(uri(of: path), size) }
+
+    func lastDrawn(in folder: StorePath, _ size: ThumbnailSize) -> timespec {
+        drawn.withLock { $0[Place(folder: folder, size: size)] } ?? started
+    }
+
+    // MARK: Drawing
+
+    /// A document, or a folder, as it is drawn.
+    func subject(_ path: StorePath, isFolder: Bool) -> DrawingSubject {
+        let open: @Sendable () throws(Errno) -> Descriptor = { [store] () throws(Errno) in
+            try Self.content(of: path, in: store, isFolder: isFolder)
+        }
+        var parts: (@Sendable () -> [DrawingSubject])?
+        if isFolder { parts = { [weak self] in self?.parts(of: path) ?? [] } }
+        return DrawingSubject(name: path.lastName ?? EntryName("store"), uri: uri(of: path), open: open, parts: parts)
+    }
+
+    private static func content(of path: StorePath, in store: Descriptor, isFolder: Bool) throws(Errno) -> Descriptor {
+        let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY
+        let content = Descriptor(owning: try check(path.withCString { cl_open_beneath(store.number, $0, flags) }))
+        var status = cl_status()
+        _ = try check(cl_statx_fd(content.number, &status))
+        guard status.st.st_mode & S_IFMT == (isFolder ? S_IFDIR : S_IFREG) else { throw .invalidArgument }
+        return content
+    }
+
+    /// What a folder's picture is made of: its documents, those changed last first.
+    private func parts(of folder: StorePath) -> [DrawingSubject] {
+        guard let items = try? items(in: folder) else { return [] }
+        let documents = items.prefix(Self.partsSeen).filter { !$0.isFolder && $0.name.bytes.first != UInt8(ascii: ".") }
+            .compactMap { item -> (path: StorePath, modified: Int64)? in
+                let path = folder.appending(item.name)
+                return status(of: path).map { (path, saturatedNanoseconds($0.st.st_mtim)) }
+            }
+        return documents.sorted { $0.modified > $1.modified }.map { subject($0.path, isFolder: false) }
+    }
+    private static let partsSeen = 500
+
+    /// Has something drawn and told to whoever watches. `completion`: with whether it is drawn, on a drawing thread.
+    func draw(
+        _ path: StorePath, isFolder: Bool, _ size: ThumbnailSize, _ urgency: Urgency,
+        completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+    ) {
+        let isAccepted = thumbnailer.draw(subject(path, isFolder: isFolder), size, urgency) { [weak self] outcome in
+            completion?(outcome)
+            if case .drawn = outcome { self?.noteDrawn(path, size) }
+        }
+        if !isAccepted { completion?(.failed("too many are waiting")) }
+    }
+
+    private func noteDrawn(_ path: StorePath, _ size: ThumbnailSize) {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        drawn.withLock { drawn in
+            if drawn.count >= Self.drawnAtMost { drawn.removeAll() }
+            drawn[Place(folder: path.parent, size: size)] = now
+        }
+        // A folder that is watched is known to the kernel.
+        let folder = ThumbnailFolder(self, size, path.parent)
+        guard let name = path.lastName.flatMap({ ThumbnailFolder.name(of: $0) }), table.known(folder.identity) != nil else { return }
+        announcer.announce { _ = $0.repeat(.make(folder.key + [UInt8(ascii: "/")] + name.bytes, type: S_IFREG)) }
+    }
+}

@@ -1,0 +1,4 @@
+// libarchive.
+#pragma once
+#include <archive.h>
+#include <archive_entry.h>

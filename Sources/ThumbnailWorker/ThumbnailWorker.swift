@@ -1,0 +1,58 @@
+import CLinux
+import Glibc
+import WorkerProtocol
+
+/// Draws documents that nobody has looked at yet, in a sandbox: whatever it reads may be made to take it over.
+///
+/// It is started by `Sandbox` with a channel as descriptor 3, and answers one request after the other until that is closed. A
+/// request that it does not survive, by a crash or by a limit, is the daemon's to tell.
+@main
+enum ThumbnailWorker {
+    static func main() {
+        let programs = CommandLine.arguments.dropFirst().first == "--programs"
+        Confinement.enter(programs: programs)
+        if !programs { Libraries.start() }
+        let channel = WorkChannel(number: WorkLimits.channel)
+        while let (request, files) = channel.next() {
+            // Whoever finds this worker gone knows by that whether the document was its end.
+            _ = pwrite(files.output, [0], 1, 0)
+            Confinement.limitTime()
+            let reply: WorkReply
+            do throws(Refusal) {
+                reply = try carryOut(request, files)
+            } catch {
+                reply = .refused(error.reason)
+            }
+            channel.answer(reply)
+        }
+    }
+
+    private static func carryOut(_ request: WorkRequest, _ files: WorkFiles) throws(Refusal) -> WorkReply {
+        let picture =
+            switch request {
+            case .draw(let subject, let maximum, let page): try draw(subject, files.input(0), maximum: maximum, page: page)
+            case .collage(let count, let maximum): try Collage.draw(try files.inputs(count), maximum: maximum)
+            case .run(let command, let suffix, let maximum):
+                try ProgramRun.draw(command, suffix: suffix, files.input(0), maximum: maximum)
+            }
+        return try picture.write(to: files.output)
+    }
+
+    private static func draw(_ subject: WorkRequest.Subject, _ input: Int32, maximum: Int, page: Int) throws(Refusal) -> Picture {
+        switch subject {
+        case .image: try Picture(of: input, maximum: maximum)
+        case .pages: try Picture(of: input, maximum: maximum, page: page, grows: true)
+        case .text: try TextSheet.draw(input, isCode: false, maximum: maximum)
+        case .code: try TextSheet.draw(input, isCode: true, maximum: maximum)
+        case .archive: try ArchiveSheet.draw(input, maximum: maximum)
+        case .embedded: try EmbeddedPicture.draw(input, maximum: maximum)
+        case .media: try MediaPicture.draw(input, maximum: maximum)
+        }
+    }
+}
+
+/// Why something is not drawn, for a person.
+struct Refusal: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+}

@@ -1,0 +1,203 @@
+import CLinux
+import Glibc
+public import StorePrimitives
+import Synchronization
+public import SystemPackage
+
+/// Thumbnails on disk, as desktops keep them (Thumbnail Managing Standard): one file for each document and size, named by the
+/// document's URI, with its time in it. Other programs read and write them too, so nothing is believed unseen.
+///
+/// All calls read or write the disk; from any thread.
+public final class ThumbnailCache: Sendable {
+    /// A thumbnail that is there, of the content asked for.
+    public struct Entry: Sendable, Equatable {
+        /// Bytes of its file.
+        public let length: Int64
+        /// When it was drawn, in nanoseconds since 1970.
+        public let drawn: Int64
+    }
+
+    private struct Key: Hashable {
+        let uri: String
+        let size: ThumbnailSize
+    }
+    /// What a file said when it was read last.
+    private struct Known {
+        let inode: UInt64
+        let modified: Int64
+        let texts: [String: String]
+    }
+
+    public let folder: String
+    private let known = Mutex<[Key: Known]>([:])
+    private static let knownAtMost = 50_000
+
+    /// - Parameter folder: `$XDG_CACHE_HOME/thumbnails` of whoever looks at the documents; made when it is first written.
+    public init(folder: String) { self.folder = folder }
+
+    // MARK: Looking
+
+    /// The thumbnail of a content; nil if there is none, or one of another content. O(1); reads a file's beginning the first time.
+    public func entry(of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Entry? {
+        guard let (texts, status) = texts(of: uri, size), Self.fits(texts, uri, version, status) else { return nil }
+        return Entry(length: Int64(status.st.st_size), drawn: saturatedNanoseconds(status.st.st_mtim))
+    }
+
+    /// The thumbnail there is, of whatever content; nil if there is none.
+    public func anyEntry(of uri: String, _ size: ThumbnailSize) -> Entry? {
+        guard let (texts, status) = texts(of: uri, size), texts["Thumb::URI"] == uri else { return nil }
+        return Entry(length: Int64(status.st.st_size), drawn: saturatedNanoseconds(status.st.st_mtim))
+    }
+
+    /// The file of the thumbnail there is, of whatever content. Throws .noSuchFileOrDirectory if there is none.
+    public func open(_ uri: String, _ size: ThumbnailSize) throws(Errno) -> Descriptor {
+        try Descriptor(opening: path(uri, size.rawValue), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    }
+
+    /// Why a content could not be drawn; nil if nobody has tried, or it could.
+    public func refusal(of uri: String, _ version: ThumbnailVersion) -> String? {
+        guard let file = try? Descriptor(opening: path(uri, Self.failures), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let (texts, status) = Self.read(file), Self.fits(texts, uri, version, status)
+        else { return nil }
+        return texts["Quire::Reason"] ?? "it could not be drawn before"
+    }
+
+    private func texts(of uri: String, _ size: ThumbnailSize) -> (texts: [String: String], cl_status)? {
+        let (key, path) = (Key(uri: uri, size: size), path(uri, size.rawValue))
+        var status = cl_status()
+        guard cl_statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &status) == 0 else {
+            known.withLock { $0[key] = nil }
+            return nil
+        }
+        let (inode, modified) = (UInt64(status.st.st_ino), saturatedNanoseconds(status.st.st_mtim))
+        if let known = known.withLock({ $0[key] }), known.inode == inode, known.modified == modified { return (known.texts, status) }
+        guard let file = try? Descriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let read = Self.read(file)
+        else { return nil }
+        let seen = Known(
+            inode: UInt64(read.status.st.st_ino), modified: saturatedNanoseconds(read.status.st.st_mtim), texts: read.texts)
+        known.withLock { known in
+            if known.count >= Self.knownAtMost { known.removeAll() }
+            known[key] = seen
+        }
+        return read
+    }
+
+    private static func read(_ file: Descriptor) -> (texts: [String: String], status: cl_status)? {
+        var status = cl_status()
+        guard cl_statx_fd(file.number, &status) == 0, status.st.st_mode & S_IFMT == S_IFREG else { return nil }
+        var bytes = [UInt8](repeating: 0, count: PngTexts.readAhead)
+        let count = bytes.withUnsafeMutableBytes { pread(file.number, $0.baseAddress, $0.count, 0) }
+        guard count > 0, let texts = PngTexts.read(Array(bytes.prefix(count))) else { return nil }
+        return (texts, status)
+    }
+
+    /// Whether a file is of a content. Others note the time in seconds alone: theirs must be younger than the document.
+    private static func fits(_ texts: [String: String], _ uri: String, _ version: ThumbnailVersion, _ status: cl_status) -> Bool {
+        guard texts["Thumb::URI"] == uri else { return false }
+        if let exact = texts["Quire::Version"] { return exact == version.exact }
+        guard let seconds = texts["Thumb::MTime"].flatMap({ $0.split(separator: ".").first }).flatMap({ Int64($0) }) else { return false }
+        return seconds == version.modified / 1_000_000_000 && saturatedNanoseconds(status.st.st_mtim) > version.modified
+            && texts["Thumb::Size"].map { $0 == "\(version.size)" } ?? true
+    }
+
+    // MARK: Keeping
+
+    /// Keeps a thumbnail, in the place of the one there was.
+    /// - Parameter image: a PNG file; its texts are replaced.
+    @discardableResult
+    public func store(
+        _ image: [UInt8], of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize
+    ) throws(Errno) -> Entry {
+        try write(PngTexts.replacing(Self.texts(uri, version), in: image), uri, size.rawValue)
+        remove(uri, Self.failures)
+        guard let entry = entry(of: uri, version, size) else { throw .ioError }
+        return entry
+    }
+
+    /// Notes that a content cannot be drawn, so that nobody tries again.
+    public func storeRefusal(_ reason: String, of uri: String, _ version: ThumbnailVersion) throws(Errno) {
+        let plain = reason.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7f }
+        let texts = Self.texts(uri, version) + [("Quire::Reason", String(String.UnicodeScalarView(plain)))]
+        try write(PngTexts.replacing(texts, in: Self.nothing), uri, Self.failures)
+    }
+
+    static func texts(_ uri: String, _ version: ThumbnailVersion) -> [(key: String, value: String)] {
+        [
+            ("Thumb::URI", uri), ("Thumb::MTime", version.seconds), ("Thumb::Size", "\(version.size)"),
+            ("Quire::Version", version.exact), ("Software", "Quire"),
+        ]
+    }
+
+    /// Forgets all of a document: its thumbnails of all sizes, and that it could not be drawn.
+    /// Returns whether there was anything.
+    @discardableResult
+    public func remove(_ uri: String) -> Bool {
+        (ThumbnailSize.allCases.map(\.rawValue) + [Self.failures]).map { remove(uri, $0) }.contains(true)
+    }
+
+    /// Forgets the thumbnail of one size.
+    @discardableResult
+    public func remove(_ uri: String, _ size: ThumbnailSize) -> Bool { remove(uri, size.rawValue) }
+
+    /// What was drawn of a document goes on as that of its new name.
+    public func move(_ uri: String, to newURI: String, _ version: ThumbnailVersion) {
+        for size in ThumbnailSize.allCases where entry(of: uri, version, size) != nil {
+            guard let image = try? contents(uri, size) else { continue }
+            _ = try? store(image, of: newURI, version, size)
+        }
+        remove(uri)
+    }
+
+    /// A whole thumbnail file.
+    func contents(_ uri: String, _ size: ThumbnailSize) throws(Errno) -> [UInt8] {
+        let file = try open(uri, size)
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        let length = Int(status.st.st_size)
+        guard length > 0, length <= Self.largest else { throw .fileTooLarge }
+        var bytes = [UInt8](repeating: 0, count: length)
+        let count = bytes.withUnsafeMutableBytes { pread(file.number, $0.baseAddress, $0.count, 0) }
+        guard count == length else { throw .ioError }
+        return bytes
+    }
+
+    @discardableResult
+    private func remove(_ uri: String, _ kind: String) -> Bool { unlink(path(uri, kind)) == 0 }
+
+    /// Under another name first: a reader meets a whole file or none.
+    private func write(_ bytes: [UInt8], _ uri: String, _ kind: String) throws(Errno) {
+        let (path, name) = (path(uri, kind), folder + "/" + kind)
+        let temporary = "\(name)/.quire-\(getpid())-\(Self.count.add(1, ordering: .relaxed).newValue)"
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        let file: Descriptor
+        do throws(Errno) {
+            file = try Descriptor(opening: temporary, flags: flags, mode: 0o600)
+        } catch .noSuchFileOrDirectory {
+            try makeFolders(name)
+            file = try Descriptor(opening: temporary, flags: flags, mode: 0o600)
+        }
+        let written = bytes.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
+        guard written == bytes.count, rename(temporary, path) == 0 else {
+            let error = written == bytes.count || written < 0 ? Errno(rawValue: errno) : .noSpace
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    private func makeFolders(_ path: String) throws(Errno) {
+        var made = ""
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            guard mkdir(made, 0o700) == 0 || errno == EEXIST else { throw Errno(rawValue: errno) }
+        }
+    }
+
+    private func path(_ uri: String, _ kind: String) -> String { "\(folder)/\(kind)/\(DesktopURI.md5(uri)).png" }
+
+    private static let failures = "fail/quire-1"
+    /// A thumbnail of the largest size that compresses badly.
+    private static let largest = 8 << 20
+    private static let count = Atomic<Int>(0)
+    /// One transparent pixel.
+    private static let nothing = PngImage.encoded([0, 0, 0, 0], width: 1, height: 1, bands: 4) ?? []
+}

@@ -1,0 +1,20 @@
+import StorePrimitives
+import SystemPackage
+
+extension DrawingBench {
+    private static let partsShown = 4
+    /// Documents looked at before a folder is given up: they may be of types that nobody draws.
+    private static let partsTried = 12
+
+    /// The picture of a folder: of what is in it, which is drawn for that.
+    func collage(of parts: [DrawingSubject], _ size: ThumbnailSize, _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
+        var pictures: [Descriptor] = []
+        for part in parts.prefix(Self.partsTried) where pictures.count < Self.partsShown {
+            guard case .drawn = draw(part, .normal, for: thumbnailer), let picture = try? thumbnailer.cache.open(part.uri, .normal)
+            else { continue }
+            pictures.append(picture)
+        }
+        guard !pictures.isEmpty else { throw Refusal("nothing in it can be drawn", isLasting: true) }
+        return try ask(.collage(count: pictures.count, maximum: size.pixels), pictures, thumbnailer)
+    }
+}

@@ -1,0 +1,247 @@
+import CLinux
+import Glibc
+import StorePrimitives
+import Synchronization
+import SystemPackage
+import WorkerProtocol
+
+/// Where one thread draws, with a worker of its own that lives for as long as there is work.
+final class DrawingBench: Sendable {
+    /// For `interrupt`; used by the thread alone otherwise.
+    private let worker = Mutex<WorkerProcess?>(nil)
+    private let isInterrupted = Atomic<Bool>(false)
+
+    /// A worker holds some 60 MiB.
+    private static let idleSeconds = 60
+    /// How long one document may take in all; a worker has less in processor time.
+    private static let seconds = 30
+    private static let nice: Int32 = 10
+
+    /// Ends what is being drawn, from any thread.
+    func interrupt() {
+        isInterrupted.store(true, ordering: .relaxed)
+        worker.withLock { $0?.kill() }
+    }
+
+    /// Draws what comes, until there is no thumbnailer any more.
+    func serve(_ thumbnailer: () -> Thumbnailer?) {
+        _ = cl_set_thread_nice(Self.nice)
+        while let thumbnailer = thumbnailer() {
+            switch thumbnailer.queue.next(idleAfter: Self.idleSeconds) {
+            case .item(let item): thumbnailer.queue.finish(item, draw(item.subject, item.size, for: thumbnailer))
+            case .idle: worker.withLock { $0 = nil }
+            case .stopped:
+                worker.withLock { $0 = nil }
+                return
+            }
+        }
+    }
+
+    func draw(_ subject: DrawingSubject, _ size: ThumbnailSize, for thumbnailer: Thumbnailer) -> DrawingOutcome {
+        let cache = thumbnailer.cache
+        let content: Descriptor, version: ThumbnailVersion
+        do throws(Errno) {
+            content = try subject.open()
+            version = try Self.version(of: content)
+        } catch {
+            return .failed("it cannot be read: \(error)")
+        }
+        if let entry = cache.entry(of: subject.uri, version, size) { return .drawn(version, entry) }
+        if let reason = cache.refusal(of: subject.uri, version) { return .refused(reason) }
+        do throws(Refusal) {
+            let ticket = thumbnailer.contents.begin(subject, content, length: subject.parts == nil ? version.size : 0)
+            defer { thumbnailer.contents.end(ticket) }
+            let image: [UInt8]
+            if let known = known(subject, content, version, size, thumbnailer) {
+                image = known
+            } else {
+                image = try drawn(subject, content, version, size, thumbnailer)
+            }
+            // Written in place meanwhile: what was drawn may be of neither.
+            guard let now = try? Self.version(of: content), now == version else { return .failed("it was changed meanwhile") }
+            let entry = try store(image, subject, version, size, cache)
+            if subject.parts == nil { thumbnailer.contents.add(subject, length: version.size) }
+            thumbnailer.drawnCount.add(1, ordering: .relaxed)
+            return .drawn(version, entry)
+        } catch {
+            guard error.isLasting, !isInterrupted.load(ordering: .relaxed) else { return .failed(error.reason) }
+            thumbnailer.refusedCount.add(1, ordering: .relaxed)
+            if subject.parts == nil { try? cache.storeRefusal(error.reason, of: subject.uri, version) }
+            return .refused(error.reason)
+        }
+    }
+
+    private func store(
+        _ image: [UInt8], _ subject: DrawingSubject, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ cache: ThumbnailCache
+    ) throws(Refusal) -> ThumbnailCache.Entry {
+        do throws(Errno) {
+            return try cache.store(image, of: subject.uri, version, size)
+        } catch {
+            throw Refusal("\(cache.folder): the thumbnail cannot be written: \(error)", isLasting: false)
+        }
+    }
+
+    /// The picture that was drawn of the same content under another name.
+    private func known(
+        _ subject: DrawingSubject, _ content: Descriptor, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+    ) -> [UInt8]? {
+        guard subject.parts == nil else { return nil }
+        let cache = thumbnailer.cache
+        for other in thumbnailer.contents.same(as: content, length: version.size, but: subject.uri) {
+            guard let otherVersion = try? Self.version(of: other.content), cache.entry(of: other.subject.uri, otherVersion, size) != nil,
+                let image = try? cache.contents(other.subject.uri, size)
+            else { continue }
+            return image
+        }
+        return nil
+    }
+
+    private func drawn(
+        _ subject: DrawingSubject, _ content: Descriptor, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> [UInt8] {
+        if let parts = subject.parts { return try collage(of: parts(), size, thumbnailer) }
+        guard version.size > 0 else { throw Refusal("it is empty", isLasting: true) }
+        let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
+        var last: Refusal?
+        for provider in thumbnailer.providers.providers(for: type) {
+            do throws(Refusal) {
+                switch provider {
+                case .builtIn(let drawing):
+                    return try ask(.draw(drawing, maximum: size.pixels, page: 0), [content], thumbnailer)
+                case .program(let file):
+                    guard version.size <= WorkLimits.copied else {
+                        throw Refusal("it is too large for \(file.command[0])", isLasting: true)
+                    }
+                    return try run(file, subject, content, size, thumbnailer)
+                case .folder: continue
+                }
+            } catch {
+                // The nearest provider knows best why.
+                if last == nil || !error.isLasting { last = error }
+                if !error.isLasting { break }
+            }
+        }
+        throw last ?? Refusal("nothing here draws documents of type \(type)", isLasting: true)
+    }
+
+    // MARK: Workers
+
+    func ask(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
+        // One that ended while nothing was asked of it is started again.
+        for attempt in 0..<2 {
+            let isNew = worker.withLock { $0 == nil }
+            let process = try started(Sandbox(worker: thumbnailer.workerProgram), thumbnailer)
+            do throws(Refusal) {
+                return try answer(process, request, inputs, isNew: isNew, thumbnailer)
+            } catch {
+                if error.isLasting || attempt == 1 || isNew { throw error }
+            }
+        }
+        throw Refusal("no worker answers", isLasting: false)
+    }
+
+    private func started(_ sandbox: Sandbox, _ thumbnailer: Thumbnailer) throws(Refusal) -> WorkerProcess {
+        if let process = worker.withLock({ $0 }) { return process }
+        guard !isInterrupted.load(ordering: .relaxed) else { throw Refusal("the mount is going away", isLasting: false) }
+        do throws(Errno) {
+            let process = try WorkerProcess(sandbox)
+            worker.withLock { $0 = process }
+            // `interrupt` may have come in between.
+            if isInterrupted.load(ordering: .relaxed) { process.kill() }
+            return process
+        } catch {
+            let what = error == .noSuchFileOrDirectory ? "bubblewrap (bwrap) is not installed" : "no worker can be started: \(error)"
+            thumbnailer.trouble.withLock { $0 = what }
+            throw Refusal(what, isLasting: false)
+        }
+    }
+
+    private func run(
+        _ file: ThumbnailerFile, _ subject: DrawingSubject, _ content: Descriptor, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> [UInt8] {
+        let suffix = subject.name.suffix
+        let request = WorkRequest.run(
+            command: file.command(suffix: suffix, pixels: size.pixels), suffix: suffix, maximum: size.pixels)
+        let kept = worker.withLock { $0.take() }
+        defer { worker.withLock { $0 = kept } }
+        let process = try started(Sandbox(worker: thumbnailer.workerProgram, program: file.command[0]), thumbnailer)
+        return try answer(process, request, [content], isNew: true, thumbnailer)
+    }
+
+    /// - Parameter isNew: nobody has been answered by it yet, so that it may never have begun.
+    private func answer(
+        _ process: WorkerProcess, _ request: WorkRequest, _ inputs: [Descriptor], isNew: Bool, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> [UInt8] {
+        let output: Descriptor
+        do throws(Errno) { output = Descriptor(owning: try check(cl_memory_file("quire-thumbnail"))) } catch {
+            throw Refusal("there is no memory for the picture: \(error)", isLasting: false)
+        }
+        switch process.ask(request, output: output, inputs: inputs, seconds: Self.seconds) {
+        case .reply(.picture(let width, let height, let bands)):
+            thumbnailer.trouble.withLock { $0 = nil }
+            guard max(width, height) <= request.maximum, let image = Self.encoded(output, width, height, bands) else {
+                worker.withLock { $0 = nil }
+                throw Refusal("the worker answered with what is no picture", isLasting: true)
+            }
+            return image
+        case .reply(.refused(let reason)):
+            thumbnailer.trouble.withLock { $0 = nil }
+            throw Refusal(reason, isLasting: true)
+        case .died(let words):
+            worker.withLock { $0 = nil }
+            let hasBegun = Self.hasBegun(output)
+            if !hasBegun { thumbnailer.trouble.withLock { $0 = words } }
+            throw Refusal(words, isLasting: hasBegun)
+        case .outOfTime:
+            worker.withLock { $0 = nil }
+            throw Refusal("it took longer than \(Self.seconds) seconds", isLasting: true)
+        }
+    }
+
+    /// Whether a worker that ended had got as far as the request: it marks its output first.
+    private static func hasBegun(_ output: Descriptor) -> Bool {
+        var status = cl_status()
+        return cl_statx_fd(output.number, &status) == 0 && status.st.st_size > 0
+    }
+
+    private static func encoded(_ output: Descriptor, _ width: Int, _ height: Int, _ bands: Int) -> [UInt8]? {
+        let length = width * height * bands
+        var pixels = [UInt8](repeating: 0, count: length)
+        let count = pixels.withUnsafeMutableBytes { pread(output.number, $0.baseAddress, length, 0) }
+        return count == length ? PngImage.encoded(pixels, width: width, height: height, bands: bands) : nil
+    }
+
+    // MARK: Documents
+
+    static func version(of content: Descriptor) throws(Errno) -> ThumbnailVersion {
+        var status = cl_status()
+        _ = try check(cl_statx_fd(content.number, &status))
+        return ThumbnailVersion(status)
+    }
+
+    static func beginning(of content: Descriptor) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 4 << 10)
+        let count = bytes.withUnsafeMutableBytes { pread(content.number, $0.baseAddress, $0.count, 0) }
+        return Array(bytes.prefix(max(0, count)))
+    }
+}
+
+extension WorkRequest {
+    var maximum: Int {
+        switch self {
+        case .draw(_, let maximum, _), .collage(_, let maximum), .run(_, _, let maximum): maximum
+        }
+    }
+}
+
+/// Why there is no picture.
+struct Refusal: Error {
+    let reason: String
+    /// Whether it would be the same another time.
+    let isLasting: Bool
+
+    init(_ reason: String, isLasting: Bool) {
+        self.reason = reason
+        self.isLasting = isLasting
+    }
+}

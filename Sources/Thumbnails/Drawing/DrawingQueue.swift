@@ -1,0 +1,145 @@
+import Glibc
+import StorePrimitives
+
+/// How much somebody wants a thumbnail.
+public enum Urgency: Int, Comparable, CaseIterable, Sendable {
+    /// Somebody waits for it.
+    case awaited
+    /// Somebody looks at the folder.
+    case looked
+    /// It may be wanted later.
+    case later
+
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// What is to be drawn: the most urgent first, of those the one asked for first. Leaf lock.
+final class DrawingQueue: @unchecked Sendable {
+    struct Key: Hashable {
+        let uri: String
+        let size: ThumbnailSize
+    }
+    struct Item {
+        let subject: DrawingSubject
+        let size: ThumbnailSize
+        var urgency: Urgency
+        var completions: [@Sendable (DrawingOutcome) -> Void]
+    }
+
+    // All guarded by `lock`.
+    private var items: [Key: Item] = [:]
+    private var waiting: [[Key]] = Urgency.allCases.map { _ in [] }
+    private var starts = Urgency.allCases.map { _ in 0 }
+    private var drawing: Set<Key> = []
+    private var isStopped = false
+    private var lock = pthread_mutex_t()
+    private var changed = pthread_cond_t()
+
+    /// So many that they are drawn within some minutes.
+    static let capacity = 20_000
+
+    init() {
+        pthread_mutex_init(&lock, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(&changed, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(&changed)
+        pthread_mutex_destroy(&lock)
+    }
+
+    private func locked<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(&lock)
+        defer { pthread_mutex_unlock(&lock) }
+        return body()
+    }
+
+    var count: Int { locked { items.count } }
+
+    /// Adds what is to be drawn, or joins who asked for it before. False if there is no room, or an end.
+    func add(
+        _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)?
+    ) -> Bool {
+        locked {
+            let key = Key(uri: subject.uri, size: size)
+            let completions = completion.map { [$0] } ?? []
+            if var item = items[key] {
+                item.completions += completions
+                if urgency < item.urgency, !drawing.contains(key) {
+                    item.urgency = urgency
+                    // Where it stood before it is passed over.
+                    waiting[urgency.rawValue].append(key)
+                }
+                items[key] = item
+                pthread_cond_signal(&changed)
+                return true
+            }
+            guard !isStopped, items.count < Self.capacity else { return false }
+            items[key] = Item(subject: subject, size: size, urgency: urgency, completions: completions)
+            waiting[urgency.rawValue].append(key)
+            pthread_cond_signal(&changed)
+            return true
+        }
+    }
+
+    enum Next {
+        case item(Item)
+        /// Nothing came for a while.
+        case idle
+        case stopped
+    }
+
+    /// The next one, for the caller to draw and `finish`. Waits for it.
+    func next(idleAfter seconds: Int) -> Next {
+        locked {
+            var deadline = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &deadline)
+            deadline.tv_sec += seconds
+            while true {
+                if isStopped { return .stopped }
+                if let item = takeFirst() { return .item(item) }
+                if pthread_cond_timedwait(&changed, &lock, &deadline) == ETIMEDOUT { return .idle }
+            }
+        }
+    }
+
+    private func takeFirst() -> Item? {
+        for urgency in Urgency.allCases.map(\.rawValue) {
+            while starts[urgency] < waiting[urgency].count {
+                let key = waiting[urgency][starts[urgency]]
+                starts[urgency] += 1
+                guard let item = items[key], item.urgency.rawValue == urgency, drawing.insert(key).inserted else { continue }
+                return item
+            }
+            waiting[urgency].removeAll(keepingCapacity: true)
+            starts[urgency] = 0
+        }
+        return nil
+    }
+
+    /// What was drawn is told to all who have asked for it by now.
+    func finish(_ item: Item, _ outcome: DrawingOutcome) {
+        let key = Key(uri: item.subject.uri, size: item.size)
+        let completions = locked {
+            drawing.remove(key)
+            return items.removeValue(forKey: key)?.completions ?? []
+        }
+        for completion in completions { completion(outcome) }
+    }
+
+    /// Nothing is drawn from now on: who waits is told.
+    func stop() {
+        let completions = locked {
+            isStopped = true
+            let left = items.filter { !drawing.contains($0.key) }
+            for key in left.keys { items[key] = nil }
+            pthread_cond_broadcast(&changed)
+            return left.values.flatMap(\.completions)
+        }
+        for completion in completions { completion(.failed("the mount is going away")) }
+    }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// What was drawn, by the length of its content: the same content under another name is not drawn again.
+final class DrawnContents: Sendable {
+    private struct State {
+        var subjects: [Int64: [DrawingSubject]] = [:]
+        var order: [Int64] = []
+        var drawing: [(number: Int, length: Int64, subject: DrawingSubject)] = []
+        var count = 0
+    }
+    private let state = Mutex(State())
+    private static let capacity = 20_000
+    /// Of one length.
+    private static let alike = 4
+
+    /// Says that a content is about to be drawn. Waits while another thread draws the same, which began before. `end` is to be
+    /// called with what is returned. Does nothing for a length of 0.
+    func begin(_ subject: DrawingSubject, _ content: Descriptor, length: Int64) -> Int {
+        guard length > 0 else { return 0 }
+        let (number, earlier) = state.withLock { state in
+            state.count += 1
+            let earlier = state.drawing.filter { $0.length == length }
+            state.drawing.append((state.count, length, subject))
+            return (state.count, earlier)
+        }
+        for other in earlier {
+            guard let otherContent = try? other.subject.open(), Self.areEqual(content, otherContent, length) else { continue }
+            while state.withLock({ $0.drawing.contains { $0.number == other.number } }) { usleep(2_000) }
+        }
+        return number
+    }
+
+    func end(_ number: Int) { state.withLock { $0.drawing.removeAll { $0.number == number } } }
+
+    func add(_ subject: DrawingSubject, length: Int64) {
+        state.withLock { state in
+            if state.order.count >= Self.capacity {
+                for length in state.order.prefix(Self.capacity / 4) { state.subjects[length] = nil }
+                state.order.removeFirst(Self.capacity / 4)
+            }
+            var subjects = state.subjects[length, default: []]
+            subjects.removeAll { $0.uri == subject.uri }
+            subjects.append(subject)
+            state.subjects[length] = subjects.suffix(Self.alike)
+            state.order.append(length)
+        }
+    }
+
+    /// Others with the very content, found by comparing. Reads both up to the first difference.
+    func same(as content: Descriptor, length: Int64, but uri: String) -> [(subject: DrawingSubject, content: Descriptor)] {
+        let candidates = state.withLock { $0.subjects[length] ?? [] }
+        return candidates.compactMap { candidate in
+            guard candidate.uri != uri, let other = try? candidate.open(), Self.areEqual(content, other, length) else { return nil }
+            return (candidate, other)
+        }
+    }
+
+    private static func areEqual(_ one: Descriptor, _ other: Descriptor, _ length: Int64) -> Bool {
+        let chunk = 256 << 10
+        return withUnsafeTemporaryAllocation(byteCount: 2 * chunk, alignment: 16) { buffer in
+            let (first, second) = (buffer.baseAddress!, buffer.baseAddress! + chunk)
+            var offset: Int64 = 0
+            while offset < length {
+                let count = pread(one.number, first, chunk, off_t(offset))
+                guard count > 0, pread(other.number, second, chunk, off_t(offset)) == count, memcmp(first, second, count) == 0 else {
+                    return false
+                }
+                offset += Int64(count)
+            }
+            return true
+        }
+    }
+}

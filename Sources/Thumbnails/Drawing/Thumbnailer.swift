@@ -1,0 +1,74 @@
+public import Logging
+import StorePrimitives
+import Synchronization
+
+/// Draws thumbnails into a cache: one thread and one worker for each processor, in the background.
+public final class Thumbnailer: Sendable {
+    public let cache: ThumbnailCache
+    public let providers: ProviderTable
+    let log: Logger
+    let queue = DrawingQueue()
+    let contents = DrawnContents()
+    /// The program of the workers.
+    let workerProgram: String
+    private let benches: [DrawingBench]
+    private let threads = Mutex<[NamedThread]>([])
+    /// How many were drawn, and how many could not be.
+    let drawnCount = Atomic<Int>(0)
+    let refusedCount = Atomic<Int>(0)
+    /// Why no worker could be started last.
+    let trouble = Mutex<String?>(nil)
+
+    /// - Parameter threads: how many are drawn at a time.
+    public init(cache: ThumbnailCache, providers: ProviderTable, workerProgram: String, threads: Int, log: Logger) {
+        self.cache = cache
+        self.providers = providers
+        self.workerProgram = workerProgram
+        self.log = log
+        benches = (0..<max(1, threads)).map { _ in DrawingBench() }
+    }
+
+    /// Asks for a thumbnail, whatever the cache has. `completion` is called once, on a thread that draws, which it may not hold up.
+    /// False, without that, if too many wait or `stop` was called. O(1); a leaf lock.
+    @discardableResult
+    public func draw(
+        _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+    ) -> Bool {
+        startIfNeeded()
+        return queue.add(subject, size, urgency, completion)
+    }
+
+    public struct Status: Sendable {
+        public let waiting: Int
+        public let drawn: Int
+        public let refused: Int
+        /// Why nothing is drawn, for a person.
+        public let trouble: String?
+    }
+
+    public var status: Status {
+        Status(
+            waiting: queue.count, drawn: drawnCount.load(ordering: .relaxed), refused: refusedCount.load(ordering: .relaxed),
+            trouble: trouble.withLock { $0 })
+    }
+
+    private func startIfNeeded() {
+        threads.withLock { threads in
+            guard threads.isEmpty else { return }
+            threads = benches.enumerated().map { index, bench in
+                NamedThread("quire-draw-\(index)") { [weak self] in bench.serve { self } }
+            }
+        }
+    }
+
+    /// Ends the workers and the threads. What waits is not drawn any more.
+    public func stop() {
+        queue.stop()
+        for bench in benches { bench.interrupt() }
+        let started = threads.withLock { threads in
+            defer { threads = [] }
+            return threads
+        }
+        for thread in started { thread.join() }
+    }
+}

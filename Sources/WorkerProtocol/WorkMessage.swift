@@ -1,0 +1,111 @@
+/// Requests and replies as they go over the channel: fields of text, each ended by a NUL.
+struct FieldWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func add(_ text: String) {
+        bytes += text.utf8.filter { $0 != 0 }
+        bytes.append(0)
+    }
+
+    mutating func add(_ number: Int) { add(String(number)) }
+}
+
+/// Takes fields off a message. What does not fit ends it: nil.
+struct FieldReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func text() -> String? {
+        guard let end = rest.firstIndex(of: 0) else { return nil }
+        defer { rest = rest[(end + 1)...] }
+        return String(validating: rest[..<end], as: UTF8.self)
+    }
+
+    mutating func number(in range: ClosedRange<Int>) -> Int? {
+        guard let number = text().flatMap({ Int($0) }), range.contains(number) else { return nil }
+        return number
+    }
+}
+
+extension WorkRequest {
+    public var message: [UInt8] {
+        var fields = FieldWriter()
+        switch self {
+        case .draw(let subject, let maximum, let page):
+            fields.add("draw")
+            fields.add(subject.rawValue)
+            fields.add(maximum)
+            fields.add(page)
+        case .collage(let count, let maximum):
+            fields.add("collage")
+            fields.add(count)
+            fields.add(maximum)
+        case .run(let command, let suffix, let maximum):
+            fields.add("run")
+            fields.add(suffix)
+            fields.add(maximum)
+            for word in command { fields.add(word) }
+        }
+        return fields.bytes
+    }
+
+    public init?(message: [UInt8]) {
+        var fields = FieldReader(message)
+        switch fields.text() {
+        case "draw":
+            guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let maximum = fields.number(in: 1...WorkLimits.side),
+                let page = fields.number(in: 0...1_000_000)
+            else { return nil }
+            self = .draw(subject, maximum: maximum, page: page)
+        case "collage":
+            guard let count = fields.number(in: 1...8), let maximum = fields.number(in: 1...WorkLimits.side) else { return nil }
+            self = .collage(count: count, maximum: maximum)
+        case "run":
+            guard let suffix = fields.text(), let maximum = fields.number(in: 1...WorkLimits.side) else { return nil }
+            var command: [String] = []
+            while !fields.isAtEnd {
+                guard let word = fields.text() else { return nil }
+                command.append(word)
+            }
+            self = .run(command: command, suffix: suffix, maximum: maximum)
+        default: return nil
+        }
+        guard fields.isAtEnd else { return nil }
+    }
+}
+
+extension WorkReply {
+    public var message: [UInt8] {
+        var fields = FieldWriter()
+        switch self {
+        case .picture(let width, let height, let bands):
+            fields.add("picture")
+            fields.add(width)
+            fields.add(height)
+            fields.add(bands)
+        case .refused(let reason):
+            fields.add("refused")
+            fields.add(String(reason.prefix(1_000)))
+        }
+        return fields.bytes
+    }
+
+    public init?(message: [UInt8]) {
+        var fields = FieldReader(message)
+        switch fields.text() {
+        case "picture":
+            guard let width = fields.number(in: 1...WorkLimits.side), let height = fields.number(in: 1...WorkLimits.side),
+                let bands = fields.number(in: 3...4)
+            else { return nil }
+            self = .picture(width: width, height: height, bands: bands)
+        case "refused":
+            guard let reason = fields.text() else { return nil }
+            self = .refused(reason)
+        default: return nil
+        }
+        guard fields.isAtEnd else { return nil }
+    }
+}
