@@ -60,9 +60,11 @@ let package = Package(
         .target(
             name: "CMedia", path: "Sources/ThumbnailWorker/CMedia",
             linkerSettings: ["avformat", "avcodec", "avutil", "swscale"].map { .linkedLibrary($0) }),
+        .target(
+            name: "CJpeg", path: "Sources/ThumbnailWorker/CJpeg", linkerSettings: ["jpeg", "swscale"].map { .linkedLibrary($0) }),
         .executableTarget(
-            name: "ThumbnailWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CArchive", "CSeccomp", "CMedia"],
-            exclude: ["CVips", "CArchive", "CSeccomp", "CMedia"]),
+            name: "ThumbnailWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
+            exclude: ["CVips", "CArchive", "CSeccomp", "CMedia", "CJpeg"]),
         .systemLibrary(name: "CGio", path: "Sources/Thumbnails/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(name: "CPng", path: "Sources/Thumbnails/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(
@@ -121,6 +123,12 @@ let package = Package(
             dependencies: [
                 "quire", "CoordinationService", "StorePrimitives", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        .testTarget(
+            name: "ThumbnailsTests",
+            dependencies: [
+                "Thumbnails", "ThumbnailWorker", "WorkerProtocol", "StorePrimitives", "CLinux", "TestSupport",
+                .product(name: "Logging", package: "swift-log"), .product(name: "SystemPackage", package: "swift-system"),
+            ]),
         .testTarget(name: "DocumentKitTests", dependencies: ["DocumentKit", "TestSupport"]),
         .target(
             name: "TestSupport",
@@ -129,7 +137,7 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "TestSupport", "quire", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireSync",
+                "TestSupport", "quire", "ThumbnailWorker", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireSync",
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .target(name: "CSystemCalls", path: "Tests/PosixChecks/CSystemCalls"),

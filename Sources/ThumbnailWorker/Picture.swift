@@ -1,3 +1,4 @@
+import CJpeg
 import CVips
 import Glibc
 import WorkerProtocol
@@ -20,12 +21,15 @@ struct Picture {
         deinit { g_object_unref(pointer) }
     }
     private let image: Image
-    /// What the pixels are decoded from, where that is memory.
-    private var bytes: PictureBytes?
 
-    var pointer: UnsafeMutablePointer<VipsImage> { image.pointer }
-    var width: Int { Int(pointer.pointee.Xsize) }
-    var height: Int { Int(pointer.pointee.Ysize) }
+    var width: Int { Int(image.pointer.pointee.Xsize) }
+    var height: Int { Int(image.pointer.pointee.Ysize) }
+    private var bands: Int { Int(image.pointer.pointee.Bands) }
+
+    /// Calls with the image, which stays for the call.
+    func with<Result>(_ body: (UnsafeMutablePointer<VipsImage>) -> Result) -> Result {
+        withExtendedLifetime(image) { body(image.pointer) }
+    }
 
     /// Takes over what an operation of libvips returned. Throws its message if that is nil.
     init(taking pointer: UnsafeMutablePointer<VipsImage>?) throws(Refusal) {
@@ -50,7 +54,23 @@ struct Picture {
         guard header.width * header.height <= Self.mostPixels else {
             throw Refusal("\(header.width) x \(header.height) pixels are too many")
         }
+        if !grows, let picture = try Picture(ofJPEG: input, header, maximum: maximum) {
+            self = picture
+            return
+        }
         try self.init(taking: cv_thumbnail(source, Int32(maximum), Int32(maximum), grows ? 1 : 0, Int32(page)))
+    }
+
+    /// Most images are JPEG files, and small ones: what libvips does around the decoding takes longer than that. Nil if it is another
+    /// format, or the colours want more care.
+    private init?(ofJPEG input: Int32, _ header: Picture, maximum: Int) throws(Refusal) {
+        guard header.with({ cv_is_jpeg($0) != 0 }), header.bands != 4 else { return nil }
+        let scale = min(1, Double(maximum) / Double(max(header.width, header.height)))
+        let width = max(1, Int((Double(header.width) * scale).rounded())), height = max(1, Int((Double(header.height) * scale).rounded()))
+        guard let pixels = cj_decode(input, Int32(width), Int32(height)) else { throw Refusal("it is damaged, or cut short") }
+        defer { free(pixels) }
+        let image = vips_image_new_from_memory_copy(pixels, width * height * 3, Int32(width), Int32(height), 3, VIPS_FORMAT_UCHAR)
+        self = try Picture(taking: image).upright(like: header)
     }
 
     /// For formats that libvips knows only by way of ImageMagick, such as BMP.
@@ -65,16 +85,21 @@ struct Picture {
     /// A picture of an image file in memory.
     init(of bytes: PictureBytes, maximum: Int) throws(Refusal) {
         try self.init(taking: cv_thumbnail_memory(bytes.content.baseAddress, bytes.content.count, Int32(maximum), Int32(maximum)))
-        self.bytes = bytes
+        // For as long as pixels may be decoded from it.
+        with { image in
+            cv_attach(image, "quire-bytes", Unmanaged.passRetained(bytes).toOpaque()) {
+                Unmanaged<PictureBytes>.fromOpaque($0!).release()
+            }
+        }
     }
 
     /// Writes the pixels to a file, and says how many there are.
     func write(to output: Int32) throws(Refusal) -> WorkReply {
-        let colours = try Picture(taking: cv_srgb(pointer))
-        let bands = Int(colours.pointer.pointee.Bands)
+        let colours = try inSRGB()
+        let bands = colours.bands
         guard bands == 3 || bands == 4, max(width, height) <= WorkLimits.side else { throw Refusal("its colours are not known") }
         var length = 0
-        guard let pixels = vips_image_write_to_memory(colours.pointer, &length) else { throw Self.failure }
+        guard let pixels = colours.with({ vips_image_write_to_memory($0, &length) }) else { throw Self.failure }
         defer { g_free(pixels) }
         var written = 0
         while written < length {

@@ -26,18 +26,15 @@ enum TextSheet {
         let paper = try framed(width, height)
         guard shown.contains(where: { !$0.isWhitespace }) else { return paper }
         let inner = width - 2 * margin
-        let coverage = try Picture(
-            taking: cv_text(escaped(shown), "\(isCode ? "Monospace" : "Serif") \(font)", Int32(isCode ? inner * 4 : inner), 72))
-        let fitting = try Picture(taking: cv_cropped(coverage.pointer, Int32(inner), Int32(height - 2 * margin)))
-        let ink = try Picture(taking: cv_sheet(Int32(width), Int32(height), 48))
-        return try Picture(taking: cv_inked(paper.pointer, fitting.pointer, ink.pointer, Int32(margin), Int32(margin)))
+        let coverage = try Picture.text(
+            escaped(shown), font: "\(isCode ? "Monospace" : "Serif") \(font)", width: isCode ? inner * 4 : inner)
+        let ink = try Picture.sheet(width, height, grey: 48)
+        return try paper.inked(ink, where: coverage.cropped(inner, height - 2 * margin), x: margin, y: margin)
     }
 
     /// White, with a thin grey edge.
     private static func framed(_ width: Int, _ height: Int) throws(Refusal) -> Picture {
-        let edge = try Picture(taking: cv_sheet(Int32(width), Int32(height), 190))
-        let paper = try Picture(taking: cv_sheet(Int32(width - 2), Int32(height - 2), 255))
-        return try Picture(taking: cv_inserted(edge.pointer, paper.pointer, 1, 1))
+        try Picture.sheet(width, height, grey: 190).inserting(Picture.sheet(width - 2, height - 2, grey: 255), x: 1, y: 1)
     }
 
     /// UTF-8, UTF-16 with its mark, else as in Western Europe: something is shown of any text.

@@ -28,14 +28,14 @@ enum ThumbnailWorker {
     }
 
     private static func carryOut(_ request: WorkRequest, _ files: WorkFiles) throws(Refusal) -> WorkReply {
-        let picture =
-            switch request {
-            case .draw(let subject, let maximum, let page): try draw(subject, files.input(0), maximum: maximum, page: page)
-            case .collage(let count, let maximum): try Collage.draw(try files.inputs(count), maximum: maximum)
-            case .run(let command, let suffix, let maximum):
-                try ProgramRun.draw(command, suffix: suffix, files.input(0), maximum: maximum)
-            }
-        return try picture.write(to: files.output)
+        switch request {
+        case .draw(let subject, let maximum, let page):
+            try draw(subject, files.input(0), maximum: maximum, page: page).write(to: files.output)
+        case .collage(let count, let maximum): try Collage.draw(try files.inputs(count), maximum: maximum).write(to: files.output)
+        case .run(let command, let suffix, let maximum):
+            try ProgramRun.draw(command, suffix: suffix, files.input(0), maximum: maximum).write(to: files.output)
+        case .probe(let path): .possible(Probe.possible(path, try files.input(0)))
+        }
     }
 
     private static func draw(_ subject: WorkRequest.Subject, _ input: Int32, maximum: Int, page: Int) throws(Refusal) -> Picture {

@@ -48,6 +48,9 @@ extension WorkRequest {
             fields.add(suffix)
             fields.add(maximum)
             for word in command { fields.add(word) }
+        case .probe(let path):
+            fields.add("probe")
+            fields.add(path)
         }
         return fields.bytes
     }
@@ -71,6 +74,9 @@ extension WorkRequest {
                 command.append(word)
             }
             self = .run(command: command, suffix: suffix, maximum: maximum)
+        case "probe":
+            guard let path = fields.text() else { return nil }
+            self = .probe(path: path)
         default: return nil
         }
         guard fields.isAtEnd else { return nil }
@@ -89,6 +95,9 @@ extension WorkReply {
         case .refused(let reason):
             fields.add("refused")
             fields.add(String(reason.prefix(1_000)))
+        case .possible(let findings):
+            fields.add("possible")
+            for finding in findings { fields.add(finding) }
         }
         return fields.bytes
     }
@@ -104,6 +113,13 @@ extension WorkReply {
         case "refused":
             guard let reason = fields.text() else { return nil }
             self = .refused(reason)
+        case "possible":
+            var findings: [String] = []
+            while !fields.isAtEnd {
+                guard let finding = fields.text() else { return nil }
+                findings.append(finding)
+            }
+            self = .possible(findings)
         default: return nil
         }
         guard fields.isAtEnd else { return nil }

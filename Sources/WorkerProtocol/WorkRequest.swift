@@ -8,6 +8,8 @@ public enum WorkRequest: Equatable, Sendable {
     /// The picture that a program of somebody else's draws of a document, which it finds at `WorkPaths.input` and leaves at
     /// `WorkPaths.output`.
     case run(command: [String], suffix: String, maximum: Int)
+    /// What a worker that was taken over could do, tried out: with a file that it was not given, and the one it was.
+    case probe(path: String)
 
     /// How a document is drawn.
     public enum Subject: String, Sendable, CaseIterable {
@@ -33,6 +35,8 @@ public enum WorkReply: Equatable, Sendable {
     case picture(width: Int, height: Int, bands: Int)
     /// Why it cannot be drawn, for a person.
     case refused(String)
+    /// What a probe could do: nothing in a sandbox that holds.
+    case possible([String])
 }
 
 /// Limits that both sides know.

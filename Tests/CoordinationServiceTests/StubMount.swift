@@ -33,7 +33,7 @@ final class StubMount: MountService {
             locks: [
                 .init(path: DocumentPath("/store/d".utf8), kind: "flock", exclusive: true, start: 0, end: nil, pid: 11, waits: false)
             ]),
-        counters: ["nodes": 5])
+        thumbnailTrouble: nil, counters: ["nodes": 5])
 
     private func note(_ call: String, _ peer: Peer) {
         asked.withLock { $0.append(call) }
@@ -48,6 +48,14 @@ final class StubMount: MountService {
         note("rename \(old) \(new)", peer)
         if old == "missing" { throw .notFound(old) }
         if old == "foreign" { throw .permissionDenied(old) }
+    }
+    func refusal(of path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> String? {
+        note("why \(path.wire)", peer)
+        return path.wire.hasSuffix("drawn") ? nil : "it is empty"
+    }
+    func clearThumbnails(in path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> Int {
+        note("clear \(path.wire)", peer)
+        return 3
     }
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int { 4 }
     func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {

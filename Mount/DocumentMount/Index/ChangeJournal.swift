@@ -37,6 +37,9 @@ final class ChangeJournal: Sendable {
     private static let capacity = 200_000
 
     let events: EventHub
+    /// Told of each event when it happens, on whatever thread that is; it may take no lock but leaves.
+    /// Safe: set before the mount serves.
+    nonisolated(unsafe) var follower: (@Sendable (Event) -> Void)?
 
     init(events: EventHub) { self.events = events }
 
@@ -143,6 +146,7 @@ final class ChangeJournal: Sendable {
 
     private func append(_ event: Event?) {
         guard let event else { return }
+        follower?(event)
         let isFirst = state.withLock { state -> Bool in
             guard state.isListening else { return false }
             if state.events.count >= Self.capacity { state.events = [.overflow] }

@@ -62,9 +62,10 @@ final class MountedFileSystem: FileSystemOperations {
         let service = virtualFolders.map { parts in
             ThumbnailService(
                 parts.thumbnailer, store: store, mountPoint: parts.mountPoint, reach: parts.reach, repeater: repeater, table: table,
-                log: log)
+                session: session, log: log)
         }
         thumbnails = service
+        if let service { journal.follower = { service.voidShown($0) } }
         self.virtualFolders = virtualFolders.map { VirtualFolders($0, thumbnails: service!) }
         repeats = OutsideRepeats(table: table, locator: locator, repeater: repeater, session: session)
         saves = try SaveService(

@@ -9,7 +9,10 @@ extension MountedFileSystem {
     func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes {
         let node = table.node(node)
         if let item = node.item {
-            return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
+            // Who has it open has what it was.
+            if node.state.withLock({ $0.handles.isEmpty }) { try item.checkIsCurrent() }
+            let status = try item.attributes(credentials(of: caller), inode: node.identity.inode)
+            return Attributes(status: status, validity: item.validity)
         }
         if repeats.isCaller(caller) { repeats.shown(node) }
         let status = try locator.status(of: node)

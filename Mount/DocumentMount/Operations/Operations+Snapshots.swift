@@ -43,6 +43,7 @@ extension MountedFileSystem {
         let mode = OpenMode.cached(keeps: true)
         let handle: FileHandle
         do throws(Errno) {
+            try item.checkIsCurrent()
             handle = FileHandle(
                 node: node, descriptor: try item.content(), flags: flags, caller: caller, before: nil, mode: mode, refreshed: nil,
                 isNew: false, decision: FileHandle.Decision())

@@ -8,14 +8,14 @@ extension MountedFileSystem {
     /// By whose permissions virtual folders show and change things. Asked once a request.
     func credentials(of caller: Caller) -> Credentials { tags.reach.credentials(of: caller) }
 
-    /// An entry that the kernel must ask for again at each look: another user may see something else.
+    /// An entry that the kernel must ask for again, most at each look: another user may see something else.
     func entry(for item: any VirtualItem, _ caller: Credentials) throws(Errno) -> Entry {
         let identity = item.identity
         let status = try item.attributes(caller, inode: identity.inode)
         let node = table.lookedUp(identity, type: item.type, item: item)
         return Entry(
-            node: node.id, generation: node.generation, attributes: Attributes(status: status, validity: .none),
-            validity: .none)
+            node: node.id, generation: node.generation, attributes: Attributes(status: status, validity: item.validity),
+            validity: item.validity)
     }
 
     func listing(of item: any VirtualItem, _ caller: Credentials, _ node: Node) throws(Errno) -> [FolderHandle.ListedEntry] {

@@ -35,9 +35,14 @@ extension MountedFileSystem {
                 try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
             }
         }
-        let looks = picture.service.looks
+        let (looks, announcer) = (picture.service.looks, picture.service.announcer)
+        let folder = ThumbnailFolder(picture.service, picture.size, picture.path.parent).key
+        announcer.beginAwaiting(in: folder)
         looks.wait(awaited)
-        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited) { _ in looks.finished(awaited) }
+        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited) { _ in
+            announcer.endAwaiting(in: folder)
+            looks.finished(awaited)
+        }
     }
 
     /// A folder of pictures was opened.

@@ -136,6 +136,6 @@ final class SharedNames: Sendable {
 extension ThumbnailService {
     /// Has the kernel tell who watches a document that something about it has changed.
     func announceDocument(_ path: StorePath) {
-        announcer.announce { [repeater] _ in _ = repeater.repeat(.changeAttributes(path.bytes)) }
+        announcer.announce(in: []) { [repeater] _ in _ = repeater.repeat(.changeAttributes(path.bytes)) }
     }
 }

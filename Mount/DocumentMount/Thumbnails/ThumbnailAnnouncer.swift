@@ -1,3 +1,4 @@
+import CLinux
 import FuseKernel
 import Glibc
 import Logging
@@ -9,8 +10,15 @@ import Synchronization
 final class ThumbnailAnnouncer: Sendable {
     /// Makes entries: knows its own process's requests.
     let maker: Repeater
+    private struct State {
+        var waiting: ArraySlice<(folder: [UInt8], announce: @Sendable (Repeater) -> Void)> = []
+        /// How many pictures in a folder are waited for, and when one was last.
+        var awaited: [[UInt8]: (count: Int, last: Int64)] = [:]
+    }
     /// Leaf.
-    private let waiting = Mutex<ArraySlice<@Sendable (Repeater) -> Void>>([])
+    private let state = Mutex(State())
+    /// What is announced holds up looks in the folder that wait, and waits for them: so it is put off while there are any.
+    private static let pause: Int64 = 100_000_000
     private let isOver = Atomic<Bool>(false)
     private let wake = Signal()
     private let thread = Mutex<NamedThread?>(nil)
@@ -28,19 +36,41 @@ final class ThumbnailAnnouncer: Sendable {
         maker.collect()
     }
 
-    /// Has something announced, after what came before. It may be dropped when too much waits.
-    func announce(_ body: @escaping @Sendable (Repeater) -> Void) {
-        waiting.withLock { if $0.count < Self.mostWaiting { $0.append(body) } }
+    /// Has something in a folder announced. It may be dropped when too much waits.
+    func announce(in folder: [UInt8], _ body: @escaping @Sendable (Repeater) -> Void) {
+        state.withLock { if $0.waiting.count < Self.mostWaiting { $0.waiting.append((folder, body)) } }
         wake.signal()
+    }
+
+    /// A look in a folder waits for a picture from now on; `endAwaiting` follows.
+    func beginAwaiting(in folder: [UInt8]) { count(1, folder) }
+
+    func endAwaiting(in folder: [UInt8]) { count(-1, folder) }
+
+    private func count(_ change: Int, _ folder: [UInt8]) {
+        state.withLock { state in
+            let before = state.awaited[folder]?.count ?? 0
+            state.awaited[folder] = (before + change, cl_monotonic_ns())
+        }
     }
 
     private func run() {
         while !isOver.load(ordering: .relaxed) {
-            guard let next = waiting.withLock({ $0.popFirst() }) else {
+            let (next, waits) = state.withLock { state in (take(&state, cl_monotonic_ns()), !state.waiting.isEmpty) }
+            if let next {
+                next(maker)
+            } else if waits {
+                wake.wait(seconds: Double(Self.pause) / 1e9)
+            } else {
                 wake.wait()
-                continue
             }
-            next(maker)
         }
+    }
+
+    /// The first that may be announced now.
+    private func take(_ state: inout State, _ now: Int64) -> (@Sendable (Repeater) -> Void)? {
+        state.awaited = state.awaited.filter { $0.value.count > 0 || now - $0.value.last < Self.pause }
+        guard let index = state.waiting.firstIndex(where: { state.awaited[$0.folder] == nil }) else { return nil }
+        return state.waiting.remove(at: index).announce
     }
 }

@@ -18,6 +18,8 @@ final class ThumbnailsFolder: VirtualItem {
     var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(".thumbnails".utf8) }
 
+    var validity: CacheTime { ThumbnailService.validity }
+
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         attributes(inode: inode, mode: 0o755, links: 2, modified: service.started)
     }
@@ -42,7 +44,8 @@ final class ThumbnailsFolder: VirtualItem {
         """
 }
 
-/// A folder of the store, as pictures: `NAME.png` for each document that has one, and its folders.
+/// A folder of the store, as pictures: `NAME.png` for each document that has one, and its folders. Who may list and enter it the
+/// kernel decides, as for the folder itself.
 final class ThumbnailFolder: VirtualItem {
     let service: ThumbnailService
     let size: ThumbnailSize
@@ -63,9 +66,11 @@ final class ThumbnailFolder: VirtualItem {
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         guard let status = service.status(of: folder), status.st.st_mode & S_IFMT == S_IFDIR else { throw .noSuchFileOrDirectory }
-        return attributes(
-            inode: inode, mode: 0o755, links: 2, modified: max(status.st.st_mtim, service.lastDrawn(in: folder, size)))
+        return mirrored(
+            status, at: folder, service, inode: inode, mode: 0o755, links: 2, modified: max(status.st.st_mtim, service.lastDrawn(in: folder, size)))
     }
+
+    var validity: CacheTime { service.validity(of: folder) }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
@@ -92,7 +97,9 @@ final class ThumbnailFolder: VirtualItem {
         for item in try service.items(in: folder) {
             let path = folder.appending(item.name)
             if item.isFolder { folders.append((item.name, ThumbnailFolder(service, size, path))) }
-            guard let shown = Self.name(of: item.name), let entry = service.anyEntry(of: path, size) else { continue }
+            guard let shown = Self.name(of: item.name), let status = service.status(of: path),
+                let entry = service.anyEntry(of: path, status, size)
+            else { continue }
             drawn.append((shown, path, entry))
         }
         let reachable = service.reach.filter(drawn.map(\.path), caller)
@@ -117,12 +124,18 @@ final class ThumbnailEntry: VirtualItem {
     let document: StorePath
     private let size: ThumbnailSize
     private let uri: String
+    /// The document's.
+    private let status: cl_status
     private let entry: ThumbnailCache.Entry
 
-    init(_ service: ThumbnailService, _ document: StorePath, _ size: ThumbnailSize, uri: String, _ entry: ThumbnailCache.Entry) {
+    init(
+        _ service: ThumbnailService, _ document: StorePath, _ size: ThumbnailSize, uri: String, _ status: cl_status,
+        _ entry: ThumbnailCache.Entry
+    ) {
         self.service = service
         self.document = document
         self.size = size
+        self.status = status
         self.uri = uri
         self.entry = entry
     }
@@ -133,8 +146,14 @@ final class ThumbnailEntry: VirtualItem {
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
-        return attributes(
-            inode: inode, mode: 0o444, size: Int(entry.length), modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)))
+        return mirrored(
+            status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length), modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)))
+    }
+
+    var validity: CacheTime { service.validity(of: document) }
+
+    func checkIsCurrent() throws(Errno) {
+        guard let current = service.entry(of: document, size), current.entry == entry else { throw .staleNFSFileHandle }
     }
 
     func content() throws(Errno) -> Descriptor { try service.cache.open(uri, size) }
@@ -162,6 +181,22 @@ final class MemoryFile: VirtualItem {
         let file = Descriptor(owning: try check(cl_memory_file("quire")))
         guard bytes.withUnsafeBytes({ pwrite(file.number, $0.baseAddress, $0.count, 0) }) == bytes.count else { throw .ioError }
         return file
+    }
+}
+
+extension VirtualItem {
+    /// The item's attributes, with the owner of what it stands for, and those of `mode` that its mode allows. Of what has an access
+    /// list, which the kernel does not see here, all of `mode`: each look is then decided by the daemon.
+    fileprivate func mirrored(
+        _ status: cl_status, at path: StorePath, _ service: ThumbnailService, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0,
+        modified: timespec
+    ) -> stat {
+        guard service.validity(of: path) != .none else {
+            return attributes(inode: inode, mode: mode, links: links, size: size, modified: modified)
+        }
+        var result = attributes(inode: inode, mode: status.st.st_mode & mode, links: links, size: size, modified: modified)
+        (result.st_uid, result.st_gid) = (status.st.st_uid, status.st.st_gid)
+        return result
     }
 }
 

@@ -15,6 +15,7 @@ final class ThumbnailService: Sendable {
     let store: Descriptor
     let repeater: Repeater
     let table: NodeTable
+    private let session: SessionReference
     /// When the mount was made: the time of what never changes.
     let started: timespec
     /// How the store is browsed: what is shown is known by these paths to the desktop.
@@ -26,6 +27,8 @@ final class ThumbnailService: Sendable {
     }
     /// When something was drawn last in a folder. Leaf.
     private let drawn = Mutex<[Place: timespec]>([:])
+    /// When the kernel was given something of a document last, on the monotonic clock.
+    private let lastShown = Atomic<Int64>(.min / 2)
     private static let drawnAtMost = 10_000
     let looks = ThumbnailLooks()
     let announcer: ThumbnailAnnouncer
@@ -34,8 +37,10 @@ final class ThumbnailService: Sendable {
     var cache: ThumbnailCache { thumbnailer.cache }
 
     init(
-        _ thumbnailer: Thumbnailer, store: Descriptor, mountPoint: [UInt8], reach: Reach, repeater: Repeater, table: NodeTable, log: Logger
+        _ thumbnailer: Thumbnailer, store: Descriptor, mountPoint: [UInt8], reach: Reach, repeater: Repeater, table: NodeTable,
+        session: SessionReference, log: Logger
     ) {
+        self.session = session
         announcer = ThumbnailAnnouncer(log: log)
         self.thumbnailer = thumbnailer
         self.store = store
@@ -78,14 +83,45 @@ final class ThumbnailService: Sendable {
         guard let status = status(of: path), Self.mayBeDrawn(status) else { return nil }
         let uri = uri(of: path)
         guard let entry = cache.entry(of: uri, ThumbnailVersion(status), size) else { return nil }
-        return ThumbnailEntry(self, path, size, uri: uri, entry)
+        return ThumbnailEntry(self, path, size, uri: uri, status, entry)
     }
 
     /// The picture there is, be it of an earlier version.
-    func anyEntry(of path: StorePath, _ size: ThumbnailSize) -> ThumbnailEntry? {
+    func anyEntry(of path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> ThumbnailEntry? {
         let uri = uri(of: path)
-        return cache.anyEntry(of: uri, size).map { ThumbnailEntry(self, path, size, uri: uri, $0) }
+        return cache.anyEntry(of: uri, size).map { ThumbnailEntry(self, path, size, uri: uri, status, $0) }
     }
+
+    /// For one second the kernel needs not ask: changes made through the mount void what it has at once, and what is opened is
+    /// looked at again.
+    static let validity = CacheTime(seconds: 1)
+
+    /// The kernel knows owners and modes, but not access lists.
+    func validity(of path: StorePath) -> CacheTime {
+        lastShown.store(cl_monotonic_ns(), ordering: .relaxed)
+        return reach.actsForCallers && hasAccessList(path) ? .none : Self.validity
+    }
+
+    private func hasAccessList(_ path: StorePath) -> Bool {
+        // Only where it is asked for, which needs no descriptor of the file itself.
+        let place = Array("/proc/self/fd/\(store.number)/".utf8) + path.bytes + [0]
+        return place.withUnsafeBytes {
+            cl_lgetxattr($0.assumingMemoryBound(to: CChar.self).baseAddress!, "system.posix_acl_access", nil, 0) > 0
+        }
+    }
+
+    /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while nobody has looked at any.
+    func voidShown(_ event: ChangeJournal.Event) {
+        guard cl_monotonic_ns() - lastShown.load(ordering: .relaxed) < Self.shownLately, let notifier = session.current?.notifier else { return }
+        for path in event.paths {
+            for size in ThumbnailSize.allCases {
+                guard let entry = anyEntry(of: path, cl_status(), size), let node = table.known(entry.identity) else { continue }
+                notifier.attributesChangedNow(of: table.id(of: node))
+            }
+        }
+    }
+
+    private static let shownLately = Int64(validity.seconds * 1.1e9)
 
     static func mayBeDrawn(_ status: cl_status) -> Bool {
         let type = status.st.st_mode & S_IFMT
@@ -178,7 +214,19 @@ final class ThumbnailService: Sendable {
         }
         // A folder that is watched is known to the kernel.
         let folder = ThumbnailFolder(self, size, path.parent)
-        guard let name = path.lastName.flatMap({ ThumbnailFolder.name(of: $0) }), table.known(folder.identity) != nil else { return }
-        announcer.announce { _ = $0.repeat(.make(folder.key + [UInt8(ascii: "/")] + name.bytes, type: S_IFREG)) }
+        guard let name = path.lastName.flatMap({ ThumbnailFolder.name(of: $0) }), let node = table.known(folder.identity) else { return }
+        session.current?.notifier.attributesChangedNow(of: table.id(of: node))
+        announcer.announce(in: folder.key) { _ = $0.repeat(.make(folder.key + [UInt8(ascii: "/")] + name.bytes, type: S_IFREG)) }
+    }
+}
+
+extension ChangeJournal.Event {
+    /// Whose pictures are others now.
+    fileprivate var paths: [StorePath] {
+        switch self {
+        case .present(let path), .absent(let path), .madeAnew(let path, _), .written(let path, _, _): [path]
+        case .moved(let old, let new, _, _, _), .movedOutside(let old, let new, _), .exchanged(let old, let new): [old, new]
+        case .opened, .overflow: []
+        }
     }
 }

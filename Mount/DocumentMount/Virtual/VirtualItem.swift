@@ -19,6 +19,10 @@ protocol VirtualItem: AnyObject, Sendable {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)]
 
+    /// How long the kernel may go by what it was told of the item: not at all where users are shown different things.
+    var validity: CacheTime { get }
+    /// Throws ESTALE if something else stands there by now: the kernel then looks the name up again.
+    func checkIsCurrent() throws(Errno)
     /// Of a file, what it holds; opened for reading.
     func content() throws(Errno) -> Descriptor
 
@@ -39,6 +43,8 @@ extension VirtualItem {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notDirectory }
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] { throw .notDirectory }
     func content() throws(Errno) -> Descriptor { throw .notPermitted }
+    var validity: CacheTime { .none }
+    func checkIsCurrent() throws(Errno) {}
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notPermitted }
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
         throw .notPermitted

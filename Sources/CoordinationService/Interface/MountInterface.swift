@@ -126,7 +126,8 @@ enum MountInterface {
         # mode: inPlace (the mount covers the store) or beside. system: serves other
         # users too. counters: transactional and live.REASON count opens for writing,
         # knownFiles the files that the kernel knows, listingsMade the lists made of
-        # virtual folders. passthroughReason: why the kernel cannot read and write the
+        # virtual folders, thumbnailsDrawn, thumbnailsRefused and thumbnailsWaiting what
+        # they say. thumbnailTrouble: why none can be drawn. passthroughReason: why the kernel cannot read and write the
         # documents by itself. uring: whether the kernel's requests come by io_uring.
         type Status (
           pid: int,
@@ -143,6 +144,7 @@ enum MountInterface {
           openSaves: []OpenSave,
           openWriters: []OpenWriter,
           coordination: Coordination,
+          thumbnailTrouble: ?string,
           counters: [string]int
         )
 

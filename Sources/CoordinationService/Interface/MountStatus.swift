@@ -80,14 +80,17 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var openSaves: [OpenSave]
     public var openWriters: [OpenWriter]
     public var coordination: CoordinationStatus
+    /// Why no thumbnails can be drawn; nil when they can.
+    public var thumbnailTrouble: String?
     /// `transactional` and `live.REASON` count opens for writing; `knownFiles` are the files and folders the kernel knows,
-    /// `listingsMade` the lists of virtual folders made.
+    /// `listingsMade` the lists of virtual folders made; `thumbnailsDrawn`, `thumbnailsRefused` and `thumbnailsWaiting` as they say.
     public var counters: [String: Int]
 
     public init(
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
         mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
-        openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, counters: [String: Int]
+        openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, thumbnailTrouble: String?,
+        counters: [String: Int]
     ) {
         self.pid = pid
         self.version = version
@@ -103,6 +106,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.openSaves = openSaves
         self.openWriters = openWriters
         self.coordination = coordination
+        self.thumbnailTrouble = thumbnailTrouble
         self.counters = counters
     }
 }

@@ -17,7 +17,7 @@ struct Dispatcher: Sendable {
     init(service: any MountService, version: String) {
         let own = [
             MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service),
-            CoordinationInterface.interface(service), PresenterInterface.interface(service),
+            CoordinationInterface.interface(service), PresenterInterface.interface(service), ThumbnailInterface.interface(service),
         ]
         methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }

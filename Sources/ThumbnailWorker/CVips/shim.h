@@ -26,6 +26,26 @@ static inline VipsImage *cv_thumbnail_memory(const void *bytes, size_t length, i
 /// What the header says, without decoding more.
 static inline VipsImage *cv_header(VipsSource *source) { return vips_image_new_from_source(source, "", NULL); }
 
+static inline int cv_is_jpeg(VipsImage *header) {
+    const char *loader;
+    return vips_image_get_typeof(header, VIPS_META_LOADER) && !vips_image_get_string(header, VIPS_META_LOADER, &loader)
+        && g_str_has_prefix(loader, "jpegload");
+}
+
+/// Pixels that were decoded elsewhere, turned as `header` says, and with its colour profile.
+static inline VipsImage *cv_upright(VipsImage *pixels, VipsImage *header) {
+    VipsImage *colours = NULL, *result = NULL;
+    if (vips_copy(pixels, &colours, "interpretation", VIPS_INTERPRETATION_sRGB, NULL)) return NULL;
+    const void *profile;
+    size_t length;
+    if (vips_image_get_typeof(header, VIPS_META_ICC_NAME) && !vips_image_get_blob(header, VIPS_META_ICC_NAME, &profile, &length))
+        vips_image_set_blob_copy(colours, VIPS_META_ICC_NAME, profile, length);
+    vips_image_set_int(colours, VIPS_META_ORIENTATION, vips_image_get_orientation(header));
+    vips_autorot(colours, &result, NULL);
+    g_object_unref(colours);
+    return result;
+}
+
 static inline int cv_names(const char *bytes, size_t length, const char *name, size_t name_length) {
     for (size_t start = 0; start + name_length <= length; start++)
         if (!memcmp(bytes + start, name, name_length)) return 1;
@@ -94,4 +114,9 @@ static inline VipsImage *cv_cropped(VipsImage *image, int width, int height) {
     VipsImage *result = NULL;
     vips_crop(image, &result, 0, 0, VIPS_MIN(width, image->Xsize), VIPS_MIN(height, image->Ysize), NULL);
     return result;
+}
+
+/// Has `end` called with what is attached when the image is not needed any more, nor what was made of it.
+static inline void cv_attach(VipsImage *image, const char *name, void *attached, void (*end)(void *)) {
+    g_object_set_data_full(G_OBJECT(image), name, attached, end);
 }

@@ -1,7 +1,7 @@
 import CPng
 
 /// The texts in a PNG file (tEXt chunks, PNG specification 11.3.4.3), which say what a thumbnail is of.
-enum PngTexts {
+package enum PngTexts {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
     private static let header = Array("IHDR".utf8)
     private static let text = Array("tEXt".utf8)
@@ -11,7 +11,7 @@ enum PngTexts {
     static let readAhead = 4 << 10
 
     /// The texts that stand before the pixels in the beginning of a file; nil if that is no PNG file.
-    static func read(_ beginning: [UInt8]) -> [String: String]? {
+    package static func read(_ beginning: [UInt8]) -> [String: String]? {
         guard beginning.starts(with: signature) else { return nil }
         var texts: [String: String] = [:]
         for chunk in chunks(of: beginning) {
@@ -24,7 +24,7 @@ enum PngTexts {
     }
 
     /// The file with these texts alone, before the pixels: some programs look no further.
-    static func replacing(_ texts: [(key: String, value: String)], in file: [UInt8]) -> [UInt8] {
+    package static func replacing(_ texts: [(key: String, value: String)], in file: [UInt8]) -> [UInt8] {
         var result = signature
         result.reserveCapacity(file.count + 512)
         for chunk in chunks(of: file) where chunk.type != text {

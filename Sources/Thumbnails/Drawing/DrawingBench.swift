@@ -184,6 +184,7 @@ final class DrawingBench: Sendable {
                 throw Refusal("the worker answered with what is no picture", isLasting: true)
             }
             return image
+        case .reply(.possible): throw Refusal("the worker answered with what is no picture", isLasting: true)
         case .reply(.refused(let reason)):
             thumbnailer.trouble.withLock { $0 = nil }
             throw Refusal(reason, isLasting: true)
@@ -230,6 +231,7 @@ extension WorkRequest {
     var maximum: Int {
         switch self {
         case .draw(_, let maximum, _), .collage(_, let maximum), .run(_, _, let maximum): maximum
+        case .probe: 0
         }
     }
 }

@@ -14,14 +14,14 @@ public enum Urgency: Int, Comparable, CaseIterable, Sendable {
 }
 
 /// What is to be drawn: the most urgent first, of those the one asked for first. Leaf lock.
-final class DrawingQueue: @unchecked Sendable {
-    struct Key: Hashable {
+package final class DrawingQueue: @unchecked Sendable {
+    private struct Key: Hashable {
         let uri: String
         let size: ThumbnailSize
     }
-    struct Item {
-        let subject: DrawingSubject
-        let size: ThumbnailSize
+    package struct Item {
+        package let subject: DrawingSubject
+        package let size: ThumbnailSize
         var urgency: Urgency
         var completions: [@Sendable (DrawingOutcome) -> Void]
     }
@@ -38,7 +38,7 @@ final class DrawingQueue: @unchecked Sendable {
     /// So many that they are drawn within some minutes.
     static let capacity = 20_000
 
-    init() {
+    package init() {
         pthread_mutex_init(&lock, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -58,10 +58,10 @@ final class DrawingQueue: @unchecked Sendable {
         return body()
     }
 
-    var count: Int { locked { items.count } }
+    package var count: Int { locked { items.count } }
 
     /// Adds what is to be drawn, or joins who asked for it before. False if there is no room, or an end.
-    func add(
+    package func add(
         _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)?
     ) -> Bool {
         locked {
@@ -86,7 +86,7 @@ final class DrawingQueue: @unchecked Sendable {
         }
     }
 
-    enum Next {
+    package enum Next {
         case item(Item)
         /// Nothing came for a while.
         case idle
@@ -94,7 +94,7 @@ final class DrawingQueue: @unchecked Sendable {
     }
 
     /// The next one, for the caller to draw and `finish`. Waits for it.
-    func next(idleAfter seconds: Int) -> Next {
+    package func next(idleAfter seconds: Int) -> Next {
         locked {
             var deadline = timespec()
             clock_gettime(CLOCK_MONOTONIC, &deadline)
@@ -122,7 +122,7 @@ final class DrawingQueue: @unchecked Sendable {
     }
 
     /// What was drawn is told to all who have asked for it by now.
-    func finish(_ item: Item, _ outcome: DrawingOutcome) {
+    package func finish(_ item: Item, _ outcome: DrawingOutcome) {
         let key = Key(uri: item.subject.uri, size: item.size)
         let completions = locked {
             drawing.remove(key)
@@ -132,7 +132,7 @@ final class DrawingQueue: @unchecked Sendable {
     }
 
     /// Nothing is drawn from now on: who waits is told.
-    func stop() {
+    package func stop() {
         let completions = locked {
             isStopped = true
             let left = items.filter { !drawing.contains($0.key) }

@@ -27,7 +27,7 @@ public final class ProviderTable: Sendable {
         var systemFolders: [String] = []
         var index = 0
         while let folder = dataFolders?[index] {
-            systemFolders.append(String(cString: folder) + "/thumbnailers")
+            systemFolders.append(String(cString: folder).trimmingSlashes + "/thumbnailers")
             index += 1
         }
         let own = geteuid() == 0 ? nil : String(cString: g_get_user_data_dir()) + "/thumbnailers"
@@ -87,4 +87,8 @@ public final class ProviderTable: Sendable {
         while let name = g_dir_read_name(listing) { names.append(String(cString: name)) }
         return names
     }
+}
+
+extension String {
+    fileprivate var trimmingSlashes: String { String(reversed().drop { $0 == "/" }.reversed()) }
 }

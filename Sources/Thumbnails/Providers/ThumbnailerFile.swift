@@ -10,7 +10,7 @@ public struct ThumbnailerFile: Sendable, Equatable {
     public let types: [DocumentType]
 
     /// Nil if it describes nothing, or a program that is not there.
-    init?(path: String) {
+    package init?(path: String) {
         let file = g_key_file_new()
         defer { g_key_file_free(file) }
         guard g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, nil) != 0 else { return nil }
@@ -46,7 +46,7 @@ public struct ThumbnailerFile: Sendable, Equatable {
     }
 
     /// The command line for a document, as it is run in a worker.
-    func command(suffix: String, pixels: Int) -> [String] {
+    package func command(suffix: String, pixels: Int) -> [String] {
         let input = WorkPaths.input(suffix: suffix)
         return command.map { word in
             var result = ""

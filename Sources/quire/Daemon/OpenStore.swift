@@ -43,8 +43,9 @@ final class ServedMount: ServedStore, MountService {
                     path: place($0.path), pid: $0.process, process: $0.name, reason: $0.reason,
                     explanation: $0.explanation)
             },
-            coordination: coordination(for: Credentials(peer)),
-            counters: store.opensForWriting.merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade]) { $1 })
+            coordination: coordination(for: Credentials(peer)), thumbnailTrouble: store.thumbnailTrouble,
+            counters: store.opensForWriting.merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade]) { $1 }
+                .merging(store.thumbnailCounters) { $1 })
     }
 
     func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {

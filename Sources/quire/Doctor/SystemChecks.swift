@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import StorePrimitives
 import SystemPackage
+import Thumbnails
 
 /// One thing a mount needs or is better with.
 struct SystemCheck: Encodable {
@@ -40,8 +41,24 @@ enum SystemChecks {
         let isRoot = getuid() == 0
         return [
             device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(), fstab(),
-            passthrough(), rings(isRoot: isRoot), attributes(of: folder), openFiles(), watches(),
+            passthrough(), rings(isRoot: isRoot), attributes(of: folder), openFiles(), watches(), thumbnails(),
         ]
+    }
+
+    /// Documents are drawn in a sandbox or not at all.
+    private static func thumbnails() -> SystemCheck {
+        let name = "thumbnails"
+        switch SandboxCheck.run(workerProgram: WorkerProgram.path, path: "/proc/self/exe") {
+        case .holds: return SystemCheck(name, .ok, "are drawn in a sandbox that holds")
+        case .leaks(let findings):
+            return SystemCheck(
+                name, .advice, "who draws them could \(findings.joined(separator: ", "))", remedy: "update bubblewrap and the kernel")
+        case .fails(let reason):
+            return SystemCheck(
+                name, .advice, "are not drawn: \(reason)",
+                remedy: "install the packages bubblewrap and libvips42, and \(WorkerProgram.name) beside quire; the kernel must let users "
+                    + "make namespaces")
+        }
     }
 
     private static func device() -> SystemCheck {

@@ -77,6 +77,7 @@ struct MountReport: Encodable {
         lines.append("  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")")
         lines += status.openWriters.map { "    \($0.path)  process \($0.pid) (\($0.process)): \($0.explanation)" }
         lines += coordination(status.coordination)
+        if let trouble = status.thumbnailTrouble { lines.append("  thumbnails   none can be drawn: \(trouble)") }
         if !status.counters.isEmpty {
             let counters = status.counters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append("  counters     \(counters.joined(separator: ", "))")

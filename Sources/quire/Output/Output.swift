@@ -5,6 +5,11 @@ import Glibc
 enum Output {
     static func error(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
+    /// How far something is, on the terminal's last line, which the next call writes over.
+    static func progress(_ text: String) {
+        if isatty(STDERR_FILENO) != 0 { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
+    }
+
     static func line(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
     /// Bytes as they are, with a newline: a path that is piped to another program.

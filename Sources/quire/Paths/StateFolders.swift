@@ -64,6 +64,11 @@ package struct StateFolders {
     /// The calling user's: that is where file managers look. Root's mounts have their own, since others use them too.
     package static func thumbnailHome() throws(CommandFailure) -> String {
         if getuid() == 0 { return (environment("QUIRE_CACHE_HOME") ?? "/var/cache/quire") + "/thumbnails" }
+        return try desktopThumbnails()
+    }
+
+    /// Where the calling user's desktop keeps them (XDG Base Directory Specification).
+    package static func desktopThumbnails() throws(CommandFailure) -> String {
         if let set = environment("XDG_CACHE_HOME") { return set + "/thumbnails" }
         guard let home = environment("HOME") ?? getpwuid(getuid()).map({ String(cString: $0.pointee.pw_dir) }) else {
             throw CommandFailure("this user has no home folder; set XDG_CACHE_HOME")

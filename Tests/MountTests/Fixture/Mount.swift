@@ -21,7 +21,7 @@ final class Mount {
         folder = try TemporaryFolder(in: parent)
         store = folder.path("store")
         path = inPlace ? store : folder.path("mnt")
-        for name in ["store", "mnt", "state", "run", "home", "outside"] {
+        for name in ["store", "mnt", "state", "cache", "run", "home", "outside"] {
             mkdir(folder.path(name), 0o755)
             if let uid = account.uid { chown(folder.path(name), uid, uid) }
         }
@@ -32,7 +32,7 @@ final class Mount {
     var environment: [String: String] {
         [
             "PATH": Products.searchPath, "S": store, "M": path, "T": folder.path("outside"), "HOME": folder.path("home"),
-            "QUIRE_STATE_HOME": folder.path("state"), "XDG_RUNTIME_DIR": folder.path("run"),
+            "QUIRE_STATE_HOME": folder.path("state"), "QUIRE_CACHE_HOME": folder.path("cache"), "XDG_RUNTIME_DIR": folder.path("run"),
             "XDG_CACHE_HOME": folder.path("home/.cache"), "LC_ALL": "C.UTF-8", "TZ": "UTC",
             "GIT_CONFIG_NOSYSTEM": "1",
         ]

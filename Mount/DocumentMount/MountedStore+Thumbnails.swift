@@ -1,0 +1,37 @@
+import Glibc
+public import StorePrimitives
+public import SystemPackage
+import Thumbnails
+
+/// What the service tells of thumbnails.
+extension MountedStore {
+    /// Why what stands at a path has no thumbnail; nil if it has one, or nobody has looked. Throws ENOENT if there is nothing that
+    /// the caller may read.
+    public func thumbnailRefusal(of path: StorePath, for caller: Credentials) throws(Errno) -> String? {
+        guard let thumbnails = fileSystem.thumbnails, thumbnails.reach.may(caller, path, R_OK), let status = thumbnails.status(of: path)
+        else { throw .noSuchFileOrDirectory }
+        return thumbnails.cache.refusal(of: thumbnails.uri(of: path), ThumbnailVersion(status))
+    }
+
+    /// Forgets the thumbnails of a document, or of all in a folder, of what the caller may write. Returns of how many there were any.
+    /// O(documents in it).
+    public func clearThumbnails(in path: StorePath, for caller: Credentials) throws(Errno) -> Int {
+        guard let thumbnails = fileSystem.thumbnails, thumbnails.reach.may(caller, path, R_OK) else { throw .noSuchFileOrDirectory }
+        var count = 0
+        var next = [path]
+        while let path = next.popLast(), !isEnding.load(ordering: .relaxed) {
+            if thumbnails.reach.may(caller, path, W_OK), thumbnails.cache.remove(thumbnails.uri(of: path)) { count += 1 }
+            next += ((try? thumbnails.items(in: path)) ?? []).map { path.appending($0.name) }
+        }
+        return count
+    }
+
+    /// How many thumbnails were drawn, how many documents could not be, and how many wait.
+    public var thumbnailCounters: [String: Int] {
+        guard let status = fileSystem.thumbnails?.thumbnailer.status else { return [:] }
+        return ["thumbnailsDrawn": status.drawn, "thumbnailsRefused": status.refused, "thumbnailsWaiting": status.waiting]
+    }
+
+    /// Why none can be drawn at the moment; nil if they can.
+    public var thumbnailTrouble: String? { fileSystem.thumbnails?.thumbnailer.status.trouble }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import CLinux
+import Glibc
+import StorePrimitives
+import SystemPackage
+import Thumbnails
+
+struct TypesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "types",
+        abstract: "Show what type a document has, and who draws it.",
+        discussion: """
+            The type is the desktop's, by the document's name and, where that says nothing, by how it begins. Below it stand the \
+            types that it is also of, the nearest first, and who is asked to draw it, in that order: a program that is described in \
+            ~/.local/share/thumbnailers comes before what is built in, and that before the system's programs, of those that are \
+            for as near a type.
+
+            With --json: an array of objects with path, type, explanation, ancestors and providers.
+
+            Examples:
+              quire types report.odt
+              quire types --json *.pdf | jq -r '.[].type'
+
+            Exit codes: 0 shown; 1 a path cannot be read; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "Documents or folders.") var paths: [PathArgument]
+    @Flag(help: "Write JSON.") var json = false
+
+    struct Report: Encodable {
+        let path: String
+        let type: String
+        let explanation: String
+        let ancestors: [String]
+        let providers: [String]
+
+        var text: String {
+            ([path, "  type       \(type) (\(explanation))"]
+                + (ancestors.isEmpty ? [] : ["  also       \(ancestors.joined(separator: ", "))"])
+                + ["  drawn by   \(providers.first ?? "nobody")"] + providers.dropFirst().map { "  else       \($0)" })
+                .joined(separator: "\n")
+        }
+    }
+
+    func run() throws {
+        let table = ProviderTable()
+        let reports = try paths.map { try Self.report($0, table) }
+        if json { Output.json(reports) } else { Output.line(reports.map(\.text).joined(separator: "\n\n")) }
+    }
+
+    private static func report(_ path: PathArgument, _ table: ProviderTable) throws(CommandFailure) -> Report {
+        let type: DocumentType
+        do throws(Errno) {
+            type = try LocalThumbnails.type(of: path.bytes)
+        } catch {
+            throw CommandFailure("\(path.description): \(error)")
+        }
+        return Report(
+            path: path.description, type: type.name, explanation: type.explanation, ancestors: type.ancestors.map(\.name),
+            providers: table.providers(for: type).map(\.description))
+    }
+}

@@ -1,0 +1,43 @@
+import CoordinationService
+import CLinux
+import Glibc
+import StorePrimitives
+import SystemPackage
+import Thumbnails
+
+/// Thumbnails of documents in a mount: looked up in its folder `.thumbnails`, where the daemon draws them.
+struct MountedThumbnails: ThumbnailSource {
+    let mount: MountTable.Entry
+
+    var place: String { shown(mount.mountPoint) + "/.thumbnails" }
+
+    func draw(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor {
+        let inside = path.dropFirst(mount.mountPoint.count)
+        guard !inside.isEmpty else { throw CommandFailure("\(shown(path)): the mount itself has no thumbnail") }
+        let picture = mount.mountPoint + Array("/.thumbnails/\(size.rawValue)".utf8) + inside + Array(".png".utf8)
+        do throws(Errno) {
+            return Descriptor(owning: try check(withCString(picture) { cl_openat(AT_FDCWD, $0, O_RDONLY, 0) }))
+        } catch .noSuchFileOrDirectory {
+            throw CommandFailure("\(shown(path)): \(try reason(path))")
+        } catch {
+            throw CommandFailure("\(shown(picture)): \(error)")
+        }
+    }
+
+    private func reason(_ path: [UInt8]) throws(CommandFailure) -> String {
+        do throws(Errno) {
+            let status = try FileSystem.status(path)
+            if status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 { return "it is empty" }
+        } catch {
+            return "\(error)"
+        }
+        let reason = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.refusal(of: DocumentPath(path)) }
+        if let reason { return reason }
+        let trouble = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.status().thumbnailTrouble }
+        return trouble ?? "it was not drawn in time; try again"
+    }
+
+    func clear(_ path: [UInt8]) throws(CommandFailure) -> Int {
+        try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.clearThumbnails(in: DocumentPath(path)) }
+    }
+}

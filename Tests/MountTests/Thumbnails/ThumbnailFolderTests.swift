@@ -1,0 +1,170 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// `.thumbnails`: the tree again, as pictures.
+    struct ThumbnailFolderTests {
+        /// `drawn FOLDER COUNT` waits until that many entries are listed there.
+        static let helpers = """
+            drawn() { for i in $(seq 100); do [ $(ls "$1" | wc -l) -ge $2 ] && return; sleep 0.1; done; ls -l "$1"; return 1; }
+            count() { quire status "$M" --json | sed -n 's/.*"thumbnailsDrawn" : \\([0-9]*\\).*/\\1/p'; }
+
+            """
+
+        @Test(arguments: Account.allCases)
+        func eachTypeIsDrawn(account: Account) throws {
+            try withMount(account, prepare: Samples.script) { (mount: Mount) throws in
+                // Opened once, the folder is drawn whole.
+                try mount.shell(Self.helpers + "ls .thumbnails/normal; drawn .thumbnails/normal \(Samples.normal.count)")
+                let found = try mount.shell("cd .thumbnails/normal; identify -format '%f %w %h %m\\n' *.png")
+                #expect(found.split(separator: "\n").map(String.init) == Samples.normal.map { "\($0).png \($1) \($2) PNG" })
+                #expect(try mount.python(Samples.colour + """
+                    os.chdir(".thumbnails/normal")
+                    print(colour("page.pdf.png", 0.5, 0.5), colour("drawing.svg.png", 0.5, 0.5), colour("small.png.png", 0.5, 0.5))
+                    print(colour("photo.jpg.png", 0.5, 0)[0] > 200 and colour("photo.jpg.png", 0.5, 0.98)[2] > 200)
+                    """) == "(255, 0, 0) (0, 255, 0) (0, 128, 0)\nTrue")
+            }
+        }
+
+        @Test func anEntryOpenedByNameIsDrawnAtOnce() throws {
+            try withMount(prepare: "mkdir d; convert -size 600x400 xc:red d/photo.jpg; head -c 9 /dev/zero >d/empty.bin") { (mount: Mount) throws in
+                #expect(try mount.shell("ls .thumbnails/x-large") == "d")
+                #expect(try mount.shell("identify -format '%w %h' .thumbnails/x-large/d/photo.jpg.png") == "512 341")
+                // What stat(2) says is what there is to read.
+                try mount.shell("f=.thumbnails/x-large/d/photo.jpg.png; test $(stat -c %s $f) = $(cat $f | wc -c)")
+                try mount.refuses("cat .thumbnails/x-large/d/empty.bin.png", "No such file")
+                try mount.refuses("cat .thumbnails/x-large/d/photo.jpg", "No such file")
+                try mount.refuses("cat .thumbnails/other/d", "No such file")
+            }
+        }
+
+        @Test func aNewVersionHasItsPictureAtTheNextLook() throws {
+            try withMount(prepare: "convert -size 200x100 xc:red a.png") { (mount: Mount) throws in
+                #expect(try mount.python(Samples.colour + """
+                    def draw(name): subprocess.run(["convert", "-size", "200x100", "xc:" + name, "PNG:" + os.environ["T"] + "/new"], check=True)
+                    picture = ".thumbnails/large/a.png.png"
+                    print(colour(picture, 0.5, 0.5)); seen = [os.stat(picture).st_ino]
+                    for name, command in [("blue", "cat $T/new >a.png"), ("lime", "cp $T/new b; mv b a.png"), ("white", "cp $T/new $S/a.png; sleep 1.1")]:
+                        draw(name); subprocess.run(command, shell=True, check=True)
+                        seen.append(os.stat(picture).st_ino); print(colour(picture, 0.5, 0.5))
+                    print(len(set(seen)))
+                    """) == "(255, 0, 0)\n(0, 0, 255)\n(0, 255, 0)\n(255, 255, 255)\n4")
+            }
+        }
+
+        @Test func whoHasAPictureOpenKeepsIt() throws {
+            try withMount(prepare: "convert -size 200x100 xc:red a.png") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, subprocess
+                    picture = open(".thumbnails/normal/a.png.png", "rb"); before = picture.read()
+                    subprocess.run("convert -size 200x100 xc:blue a.png; cat .thumbnails/normal/a.png.png >/dev/null", shell=True, check=True)
+                    picture.seek(0); print(picture.read() == before, os.fstat(picture.fileno()).st_size == len(before))
+                    print(open(".thumbnails/normal/a.png.png", "rb").read() == before)
+                    """) == "True True\nFalse")
+            }
+        }
+
+        @Test func picturesFollowTheirDocuments() throws {
+            try withMount(prepare: "mkdir d e; convert -size 200x100 xc:red d/a.png; convert -size 100x100 xc:blue d/b.png") { (mount: Mount) throws in
+                try mount.shell(Self.helpers + """
+                    ls .thumbnails/normal/d; drawn .thumbnails/normal/d 2; drawn=$(count)
+                    # Nobody is still looking, who would have the new name drawn.
+                    sleep 0.5
+                    mv d/a.png d/c.png; sleep 0.7; test -e .thumbnails/normal/d/c.png.png
+                    mv d e/d; sleep 0.7; test "$(ls .thumbnails/normal/e/d)" = "$(printf 'b.png.png\\nc.png.png')"
+                    cat .thumbnails/normal/e/d/*.png >/dev/null
+                    test $(count) = $drawn  # nothing was drawn again
+                    rm e/d/b.png; sleep 0.7; test "$(ls .thumbnails/normal/e/d)" = c.png.png
+                    test $(find "$QUIRE_CACHE_HOME" -name '*.png' | wc -l) = 1
+                    """)
+            }
+        }
+
+        @Test func theSameContentIsDrawnOnce() throws {
+            try withMount(prepare: "convert -size 2000x1000 plasma:fractal a.jpg; for i in 1 2 3 4 5; do cp a.jpg copy$i.jpg; done") { (mount: Mount) throws in
+                try mount.shell(Self.helpers + "ls .thumbnails/large; drawn .thumbnails/large 6")
+                // The texts in them are each one's own.
+                #expect(try mount.shell("cd .thumbnails/large; for f in *; do convert $f rgb:- | md5sum; done | sort -u | wc -l") == "1")
+                #expect(try mount.shell("cd .thumbnails/large; identify -format '%[Thumb::URI]\\n' *.png | sort -u | wc -l") == "6")
+            }
+        }
+
+        @Test func walksDrawNothing() throws {
+            let prepare = "for d in a b c d e; do mkdir $d; convert -size 200x100 xc:red $d/x.png; done; convert -size 200x100 xc:red top.png"
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                try mount.shell(Self.helpers + """
+                    find .thumbnails >/dev/null; ls -lR .thumbnails >/dev/null; grep -r word .thumbnails || true; du -s .thumbnails
+                    tar cf /dev/null .thumbnails; rsync -a .thumbnails "$T/copy"; cp -r .thumbnails "$T/copy2"
+                    python3 -c 'import os; list(os.walk(".thumbnails"))'
+                    nice ls .thumbnails/normal; sleep 1
+                    test $(count) = 0; test -z "$(find .thumbnails -name '*.png')"
+                    # One who looks at one folder is shown it.
+                    ls .thumbnails/normal/a; drawn .thumbnails/normal/a 1; test $(count) = 1
+                    """)
+            }
+        }
+
+        @Test func backupsPassOver() throws {
+            try withMount(prepare: "convert -size 200x100 xc:red a.png") { (mount: Mount) throws in
+                try mount.shell("cat .thumbnails/normal/a.png.png >/dev/null")
+                #expect(try mount.shell("tar cf - --exclude-caches-all . | tar tf - | grep -c thumbnails || true") == "0")
+                #expect(try mount.shell("head -c 43 .thumbnails/CACHEDIR.TAG") == "Signature: 8a477f597d28d172789f06886806bc55")
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func whoWatchesIsToldOfEachPicture(account: Account) throws {
+            try withMount(account, prepare: "mkdir d; for i in 1 2 3; do convert -size 2${i}0x100 xc:red d/$i.png; done") { (mount: Mount) throws in
+                let told = try mount.shell("""
+                    before=$(stat -c %y .thumbnails/large/d)
+                    inotifywait -qme create --format '%e %f' -t 5 .thumbnails/large/d >"$T/told" & sleep 0.3
+                    ls .thumbnails/large/d; for i in $(seq 50); do [ $(wc -l <"$T/told") = 3 ] && break; sleep 0.1; done
+                    test "$before" != "$(stat -c %y .thumbnails/large/d)"; sort "$T/told"; kill %1 || true
+                    """)
+                #expect(told == "CREATE 1.png.png\nCREATE 2.png.png\nCREATE 3.png.png")
+            }
+        }
+
+        @Test func nothingIsMadeThereAndAPictureCanBeRemoved() throws {
+            try withMount(prepare: "convert -size 200x100 xc:red a.png") { (mount: Mount) throws in
+                for command in ["touch .thumbnails/new", "touch .thumbnails/normal/new", "mkdir .thumbnails/normal/d", "cp a.png .thumbnails/normal/b.png",
+                    "mv a.png .thumbnails/normal/", "ln -s a.png .thumbnails/normal/l", "echo x >>.thumbnails/normal/a.png.png"] {
+                    try mount.refuses(command, "")
+                }
+                try mount.shell(Self.helpers + """
+                    cat .thumbnails/normal/a.png.png >/dev/null; test $(count) = 1; rm -f .thumbnails/normal/a.png.png
+                    test -z "$(ls .thumbnails/normal)"; test -e a.png; cat .thumbnails/normal/a.png.png >/dev/null; test $(count) = 2
+                    """)
+            }
+        }
+
+        @Test func aFolderIsAPictureOfWhatIsInIt() throws {
+            try withMount(prepare: "mkdir d empty; convert -size 200x200 xc:red d/a.png; convert -size 200x200 xc:blue d/b.png") { (mount: Mount) throws in
+                #expect(try mount.python(Samples.colour + """
+                    colours = {colour(".thumbnails/large/d.png", 0.25, 0.5), colour(".thumbnails/large/d.png", 0.75, 0.5)}
+                    print(colours == {(255, 0, 0), (0, 0, 255)})
+                    """) == "True")
+                try mount.refuses("cat .thumbnails/large/empty.png", "No such file")
+            }
+        }
+
+        /// In root's mount everybody sees what they may read, and nothing else.
+        @Test func othersSeeWhatTheyMayRead() throws {
+            let prepare = """
+                mkdir open closed; for f in open/a open/mine closed/b; do convert -size 200x100 xc:red $f.png; done
+                chown \(Account.alice) open/mine.png; chmod 600 open/mine.png; chmod 700 closed
+                convert -size 200x100 xc:red open/list.png; chmod 600 open/list.png; setfacl -m u:\(Account.bob):r open/list.png
+                """
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                try mount.shell(Self.helpers + "cd .thumbnails/normal; cat open/{a,mine,list}.png.png closed/b.png.png >/dev/null; ls open closed")
+                for (user, seen) in [(Account.alice, "a.png.png mine.png.png"), (Account.bob, "a.png.png list.png.png")] {
+                    #expect(try mount.shell("ls -m .thumbnails/normal/open | tr -d ,", as: user) == seen)
+                    #expect(try mount.shell("cd .thumbnails/normal/open; for f in a mine list; do cat $f.png.png >/dev/null 2>&1 && echo $f.png.png || true; done | paste -sd' '", as: user) == seen)
+                    try mount.refuses("ls .thumbnails/normal/closed", "ermission denied", as: user)
+                    try mount.refuses("cat .thumbnails/normal/closed/b.png.png", "", as: user)
+                }
+                try mount.refuses("rm -f .thumbnails/normal/open/a.png.png", "", as: Account.alice)
+            }
+        }
+    }
+}

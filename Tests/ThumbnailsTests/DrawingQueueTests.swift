@@ -1,0 +1,63 @@
+import Glibc
+import StorePrimitives
+import Synchronization
+import SystemPackage
+import Testing
+import Thumbnails
+
+struct DrawingQueueTests {
+    private func subject(_ name: String) -> DrawingSubject {
+        DrawingSubject(name: EntryName(name), uri: "file:///\(name)", open: { () throws(Errno) in throw .noSuchFileOrDirectory })
+    }
+
+    private func next(_ queue: DrawingQueue) -> DrawingQueue.Item? {
+        if case .item(let item) = queue.next(idleAfter: 0) { item } else { nil }
+    }
+
+    @Test func theMostUrgentIsFirstThenTheOldest() {
+        let queue = DrawingQueue()
+        for (name, urgency) in [("a", Urgency.later), ("b", .looked), ("c", .looked), ("d", .awaited)] {
+            #expect(queue.add(subject(name), .normal, urgency, nil))
+        }
+        #expect((0..<5).map { _ in next(queue)?.subject.name.description } == ["d", "b", "c", "a", nil])
+    }
+
+    @Test func whoAsksAgainJoinsAndMayMakeItMoreUrgent() {
+        let queue = DrawingQueue()
+        let told = Mutex(0)
+        for urgency in [Urgency.later, .awaited] { _ = queue.add(subject("a"), .normal, urgency) { _ in told.withLock { $0 += 1 } } }
+        _ = queue.add(subject("b"), .normal, .looked, nil)
+        #expect(queue.count == 2)
+        let first = next(queue)
+        #expect(first?.subject.name.description == "a")
+        // Who asks while it is drawn is told too, and it is not drawn twice.
+        _ = queue.add(subject("a"), .normal, .awaited) { _ in told.withLock { $0 += 1 } }
+        #expect(next(queue)?.subject.name.description == "b")
+        #expect(next(queue) == nil)
+        queue.finish(first!, .failed("")) 
+        #expect(told.withLock { $0 } == 3)
+        #expect(queue.count == 1)
+    }
+
+    @Test func sizesAreDrawnApart() {
+        let queue = DrawingQueue()
+        for size in [ThumbnailSize.normal, .large] { _ = queue.add(subject("a"), size, .looked, nil) }
+        #expect([next(queue)?.size, next(queue)?.size] == [.normal, .large])
+    }
+
+    @Test func theEndTellsWhoWaits() {
+        let queue = DrawingQueue()
+        let told = Mutex(0)
+        _ = queue.add(subject("a"), .normal, .looked) { _ in told.withLock { $0 += 1 } }
+        queue.stop()
+        #expect(told.withLock { $0 } == 1)
+        #expect(!queue.add(subject("b"), .normal, .looked, nil))
+        if case .stopped = queue.next(idleAfter: 10) {} else { Issue.record("it goes on") }
+    }
+
+    @Test func thereIsABound() {
+        let queue = DrawingQueue()
+        let accepted = (0..<30_000).count { queue.add(subject("\($0)"), .normal, .looked, nil) }
+        #expect(accepted == 20_000)
+    }
+}
