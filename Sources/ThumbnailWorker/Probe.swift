@@ -12,7 +12,7 @@ enum Probe {
             ("read the users of the system", { opens("/etc/passwd", O_RDONLY) }),
             ("list the root user's home", { opens("/root", O_RDONLY | O_DIRECTORY) }),
             ("list homes", { opens("/home", O_RDONLY | O_DIRECTORY) }),
-            ("write to the system", { opens("/usr/quire-probe", O_WRONLY | O_CREAT) }),
+            ("write to the system", { opens("/usr/quire-probe", O_WRONLY | O_CREAT | O_EXCL) && unlink("/usr/quire-probe") == 0 }),
             ("open the document for writing", { opens("/proc/self/fd/\(input)", O_WRONLY) || opens("/dev/fd/\(input)", O_WRONLY) }),
             ("write to the document", { write(input, "x", 1) == 1 }),
             ("change the document's mode", { fchmod(input, 0o777) == 0 }),

@@ -24,6 +24,7 @@ struct WorkerTests {
         let folder = try TemporaryFolder()
         let result = try runProgram("python3", ["-c", """
             import os, socket, subprocess, sys
+            held = os.open("/dev/null", os.O_RDONLY)  # so that neither end is number 3
             near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             os.dup2(far.fileno(), 3, inheritable=True)
             worker = subprocess.Popen([sys.argv[1], "--programs"], close_fds=False)

@@ -49,18 +49,18 @@ final class DrawingBench: Sendable {
         if let entry = cache.entry(of: subject.uri, version, size) { return .drawn(version, entry) }
         if let reason = cache.refusal(of: subject.uri, version) { return .refused(reason) }
         do throws(Refusal) {
-            let ticket = thumbnailer.contents.begin(subject, content, length: subject.parts == nil ? version.size : 0)
-            defer { thumbnailer.contents.end(ticket) }
-            let image: [UInt8]
-            if let known = known(subject, content, version, size, thumbnailer) {
-                image = known
-            } else {
-                image = try drawn(subject, content, version, size, thumbnailer)
+            var kind: DrawnContents.Kind?
+            if subject.parts == nil {
+                let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
+                kind = DrawnContents.Kind(type: type, length: version.size)
             }
+            let ticket = kind.map { thumbnailer.contents.begin(subject, content, $0) }
+            defer { if let ticket { thumbnailer.contents.end(ticket) } }
+            let image = try image(of: subject, content, kind, size, thumbnailer)
             // Written in place meanwhile: what was drawn may be of neither.
             guard let now = try? Self.version(of: content), now == version else { return .failed("it was changed meanwhile") }
             let entry = try store(image, subject, version, size, cache)
-            if subject.parts == nil { thumbnailer.contents.add(subject, length: version.size) }
+            if let kind { thumbnailer.contents.add(subject, kind) }
             thumbnailer.drawnCount.add(1, ordering: .relaxed)
             return .drawn(version, entry)
         } catch {
@@ -81,13 +81,22 @@ final class DrawingBench: Sendable {
         }
     }
 
+    /// - Parameter kind: nil for a folder.
+    private func image(
+        of subject: DrawingSubject, _ content: Descriptor, _ kind: DrawnContents.Kind?, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> [UInt8] {
+        guard let kind else { return try collage(of: subject.parts?() ?? [], size, thumbnailer) }
+        guard kind.length > 0 else { throw Refusal("it is empty", isLasting: true) }
+        if let image = known(subject, content, kind, size, thumbnailer) { return image }
+        return try drawn(subject, content, kind, size, thumbnailer)
+    }
+
     /// The picture that was drawn of the same content under another name.
     private func known(
-        _ subject: DrawingSubject, _ content: Descriptor, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+        _ subject: DrawingSubject, _ content: Descriptor, _ kind: DrawnContents.Kind, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
     ) -> [UInt8]? {
-        guard subject.parts == nil else { return nil }
         let cache = thumbnailer.cache
-        for other in thumbnailer.contents.same(as: content, length: version.size, but: subject.uri) {
+        for other in thumbnailer.contents.same(as: content, kind, but: subject.uri) {
             guard let otherVersion = try? Self.version(of: other.content), cache.entry(of: other.subject.uri, otherVersion, size) != nil,
                 let image = try? cache.contents(other.subject.uri, size)
             else { continue }
@@ -97,19 +106,16 @@ final class DrawingBench: Sendable {
     }
 
     private func drawn(
-        _ subject: DrawingSubject, _ content: Descriptor, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+        _ subject: DrawingSubject, _ content: Descriptor, _ kind: DrawnContents.Kind, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> [UInt8] {
-        if let parts = subject.parts { return try collage(of: parts(), size, thumbnailer) }
-        guard version.size > 0 else { throw Refusal("it is empty", isLasting: true) }
-        let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
         var last: Refusal?
-        for provider in thumbnailer.providers.providers(for: type) {
+        for provider in thumbnailer.providers.providers(for: kind.type) {
             do throws(Refusal) {
                 switch provider {
                 case .builtIn(let drawing):
                     return try ask(.draw(drawing, maximum: size.pixels, page: 0), [content], thumbnailer)
                 case .program(let file):
-                    guard version.size <= WorkLimits.copied else {
+                    guard kind.length <= WorkLimits.copied else {
                         throw Refusal("it is too large for \(file.command[0])", isLasting: true)
                     }
                     return try run(file, subject, content, size, thumbnailer)
@@ -121,7 +127,7 @@ final class DrawingBench: Sendable {
                 if !error.isLasting { break }
             }
         }
-        throw last ?? Refusal("nothing here draws documents of type \(type)", isLasting: true)
+        throw last ?? Refusal("nothing here draws documents of type \(kind.type)", isLasting: true)
     }
 
     // MARK: Workers

@@ -2,31 +2,35 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// What was drawn, by the length of its content: the same content under another name is not drawn again.
+/// What was drawn, by type and length of its content: the same content under another name is not drawn again.
 final class DrawnContents: Sendable {
+    struct Kind: Hashable {
+        let type: DocumentType
+        /// Bytes.
+        let length: Int64
+    }
     private struct State {
-        var subjects: [Int64: [DrawingSubject]] = [:]
-        var order: [Int64] = []
-        var drawing: [(number: Int, length: Int64, subject: DrawingSubject)] = []
+        var subjects: [Kind: [DrawingSubject]] = [:]
+        var order: [Kind] = []
+        var drawing: [(number: Int, kind: Kind, subject: DrawingSubject)] = []
         var count = 0
     }
     private let state = Mutex(State())
     private static let capacity = 20_000
-    /// Of one length.
+    /// Of one kind.
     private static let alike = 4
 
     /// Says that a content is about to be drawn. Waits while another thread draws the same, which began before. `end` is to be
-    /// called with what is returned. Does nothing for a length of 0.
-    func begin(_ subject: DrawingSubject, _ content: Descriptor, length: Int64) -> Int {
-        guard length > 0 else { return 0 }
+    /// called with what is returned.
+    func begin(_ subject: DrawingSubject, _ content: Descriptor, _ kind: Kind) -> Int {
         let (number, earlier) = state.withLock { state in
             state.count += 1
-            let earlier = state.drawing.filter { $0.length == length }
-            state.drawing.append((state.count, length, subject))
+            let earlier = state.drawing.filter { $0.kind == kind }
+            state.drawing.append((state.count, kind, subject))
             return (state.count, earlier)
         }
         for other in earlier {
-            guard let otherContent = try? other.subject.open(), Self.areEqual(content, otherContent, length) else { continue }
+            guard let otherContent = try? other.subject.open(), Self.areEqual(content, otherContent, kind.length) else { continue }
             while state.withLock({ $0.drawing.contains { $0.number == other.number } }) { usleep(2_000) }
         }
         return number
@@ -34,25 +38,25 @@ final class DrawnContents: Sendable {
 
     func end(_ number: Int) { state.withLock { $0.drawing.removeAll { $0.number == number } } }
 
-    func add(_ subject: DrawingSubject, length: Int64) {
+    func add(_ subject: DrawingSubject, _ kind: Kind) {
         state.withLock { state in
             if state.order.count >= Self.capacity {
-                for length in state.order.prefix(Self.capacity / 4) { state.subjects[length] = nil }
+                for kind in state.order.prefix(Self.capacity / 4) { state.subjects[kind] = nil }
                 state.order.removeFirst(Self.capacity / 4)
             }
-            var subjects = state.subjects[length, default: []]
+            var subjects = state.subjects[kind, default: []]
             subjects.removeAll { $0.uri == subject.uri }
             subjects.append(subject)
-            state.subjects[length] = subjects.suffix(Self.alike)
-            state.order.append(length)
+            state.subjects[kind] = subjects.suffix(Self.alike)
+            state.order.append(kind)
         }
     }
 
     /// Others with the very content, found by comparing. Reads both up to the first difference.
-    func same(as content: Descriptor, length: Int64, but uri: String) -> [(subject: DrawingSubject, content: Descriptor)] {
-        let candidates = state.withLock { $0.subjects[length] ?? [] }
+    func same(as content: Descriptor, _ kind: Kind, but uri: String) -> [(subject: DrawingSubject, content: Descriptor)] {
+        let candidates = state.withLock { $0.subjects[kind] ?? [] }
         return candidates.compactMap { candidate in
-            guard candidate.uri != uri, let other = try? candidate.open(), Self.areEqual(content, other, length) else { return nil }
+            guard candidate.uri != uri, let other = try? candidate.open(), Self.areEqual(content, other, kind.length) else { return nil }
             return (candidate, other)
         }
     }

@@ -1,3 +1,4 @@
+import CGio
 import Glibc
 
 /// The command line of bubblewrap (bwrap(1)) that a worker runs in: no network, no home, no processes but its own, of the file
@@ -11,6 +12,12 @@ struct Sandbox {
     private static let scratch = 320 << 20
     /// Where the worker stands.
     private static let place = "/quire-worker"
+
+    static var isInstalled: Bool {
+        guard let path = g_find_program_in_path("bwrap") else { return false }
+        g_free(path)
+        return true
+    }
 
     /// The words, the first of which is the program to start.
     var command: [String] {

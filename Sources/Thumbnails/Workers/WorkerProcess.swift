@@ -20,8 +20,9 @@ final class WorkerProcess: Sendable {
     /// 0 once it was waited for.
     private let pid: Mutex<pid_t>
 
-    /// Starts it. Throws posix_spawn's errno: .noSuchFileOrDirectory where bubblewrap is not installed.
+    /// Starts it. Throws .noSuchFileOrDirectory where bubblewrap is not installed, else posix_spawn's errno.
     init(_ sandbox: Sandbox) throws(Errno) {
+        guard Sandbox.isInstalled else { throw .noSuchFileOrDirectory }
         var ends: (Int32, Int32) = (-1, -1)
         _ = try check(withUnsafeMutablePointer(to: &ends) {
             $0.withMemoryRebound(to: Int32.self, capacity: 2) { cl_message_channel($0) }

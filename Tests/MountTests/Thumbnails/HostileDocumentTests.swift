@@ -43,7 +43,7 @@ extension MountTests {
         func damagedAndLyingFilesAreRefusedOrDrawnForWhatTheyAre(account: Account) throws {
             let found = try outcomes(Samples.script + """
                 mkdir all; mv *.* all; for f in jpg webp tiff pdf mkv zip odt; do head -c 200 all/*.$f >cut.$f; done; head -c 40000 /dev/urandom >noise.jpg
-                cp all/page.pdf lying.jpg; cp all/photo.jpg lying.pdf; cp all/photo.jpg lying.txt; cp all/parts.zip lying.png; : >empty.png
+                cp all/page.pdf lying.jpg; cp all/photo.jpg lying.pdf; (cat all/photo.jpg; echo) >lying.txt; cp all/parts.zip lying.png; : >empty.png
                 rm -r all
                 """, account)
             for (name, outcome) in found where name.hasPrefix("cut.") || name.hasPrefix("noise") { #expect(outcome != "drawn", "\(name)") }
@@ -125,7 +125,7 @@ extension MountTests {
                     #!/bin/bash
                     \(script)
                     END
-                    chmod 755 "$HOME/bin/\(name)"; echo document >doc.\(name)
+                    chmod 755 "$HOME/bin/\(name)"; echo document \(name) >doc.\(name)
                     printf '[Thumbnailer Entry]\\nExec=%s %%i %%o %%s\\nMimeType=application/x-quire-\(name);\\n' "$HOME/bin/\(name)" \\
                         >"$HOME/.local/share/thumbnailers/\(name).thumbnailer"
 
