@@ -92,7 +92,7 @@ extension MountTests {
                 print(failure in (None, errno.EMFILE, errno.ENFILE), len(files) > 100)
                 for file in files: assert file.read() == "x" * 100; file.close()
                 print(len(open("doc").read()), len(os.listdir(".")))
-                """) == "True True\n100 3")
+                """) == "True True\n100 4")
         }
 
         @Test func deepFoldersAndLongNamesAreServed() throws {
