@@ -26,6 +26,7 @@ extension MountedFileSystem {
 
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let parent = table.node(parent)
+        noteFileManager(name, in: parent, caller)
         if let item = parent.item {
             let credentials = credentials(of: caller)
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials) }

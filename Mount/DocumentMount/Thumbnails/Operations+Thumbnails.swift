@@ -49,7 +49,8 @@ extension MountedFileSystem {
     func noteLook(at item: any VirtualItem, _ caller: Caller) {
         guard let folder = item as? ThumbnailFolder, !isAnnouncing(caller) else { return }
         let credentials = credentials(of: caller)
-        folder.service.looks.opened(folder.key, by: caller) { folder.service.drawAll(in: folder, for: credentials) }
+        let (service, size) = (folder.service, folder.size)
+        service.looks.opened(folder.key, by: caller) { service.drawAll(in: folder.folder, [size], for: credentials) }
     }
 
     /// Whether a request only has the kernel tell of a new picture.
@@ -79,17 +80,24 @@ extension MountedFileSystem {
 extension ThumbnailService {
     /// Whether nobody has drawn a content, nor tried to.
     func isUndrawn(_ path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
-        let (uri, version) = (uri(of: path), ThumbnailVersion(status))
-        return cache.entry(of: uri, version, size) == nil && cache.refusal(of: uri, version) == nil
+        isUndrawn(uri(of: path), ThumbnailVersion(status), size)
     }
 
-    /// Has drawn what is not drawn in a folder, in the order of the names.
-    func drawAll(in folder: ThumbnailFolder, for caller: Credentials) {
-        guard let items = try? items(in: folder.folder) else { return }
-        let paths = items.filter { $0.name.bytes.first != UInt8(ascii: ".") }.map { folder.folder.appending($0.name) }
+    func isUndrawn(_ uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Bool {
+        cache.entry(of: uri, version, size) == nil && cache.refusal(of: uri, version) == nil
+    }
+
+    /// Has drawn what is not drawn in a folder, in the order of the names. - Parameter announcing: who watches the documents is told.
+    func drawAll(in folder: StorePath, _ sizes: [ThumbnailSize], for caller: Credentials, announcing: Bool = false) {
+        guard let items = try? items(in: folder) else { return }
+        let paths = items.filter { $0.name.bytes.first != UInt8(ascii: ".") }.map { folder.appending($0.name) }
         for (path, isReachable) in zip(paths, reach.filter(paths, caller)) where isReachable {
-            guard let status = status(of: path), Self.mayBeDrawn(status), isUndrawn(path, status, folder.size) else { continue }
-            draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, folder.size, .looked)
+            guard let status = status(of: path), Self.mayBeDrawn(status) else { continue }
+            for size in sizes where isUndrawn(path, status, size) {
+                draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [weak self] outcome in
+                    if announcing, case .drawn = outcome { self?.announceDocument(path) }
+                }
+            }
         }
     }
 }

@@ -68,9 +68,10 @@ final class ThumbnailService: Sendable {
 
     // MARK: What there is
 
-    func uri(of path: StorePath) -> String {
-        DesktopURI.uri(ofPath: mountPoint + (path.isRoot ? [] : [UInt8(ascii: "/")] + path.bytes))
-    }
+    func uri(of path: StorePath) -> String { path.isRoot ? DesktopURI.uri(ofPath: mountPoint) : uri(ofPlace: path.bytes) }
+
+    /// - Parameter place: below the mount's root, of a link in a virtual folder, say.
+    func uri(ofPlace place: [UInt8]) -> String { DesktopURI.uri(ofPath: mountPoint + [UInt8(ascii: "/")] + place) }
 
     /// What stands at a path, links not followed.
     func status(of path: StorePath) -> cl_status? {
@@ -162,14 +163,14 @@ final class ThumbnailService: Sendable {
 
     // MARK: Drawing
 
-    /// A document, or a folder, as it is drawn.
-    func subject(_ path: StorePath, isFolder: Bool) -> DrawingSubject {
+    /// A document, or a folder, as it is drawn. - Parameter uri: by which it is shown, if that is not its own.
+    func subject(_ path: StorePath, isFolder: Bool, uri: String? = nil) -> DrawingSubject {
         let open: @Sendable () throws(Errno) -> Descriptor = { [store] () throws(Errno) in
             try Self.content(of: path, in: store, isFolder: isFolder)
         }
         var parts: (@Sendable () -> [DrawingSubject])?
         if isFolder { parts = { [weak self] in self?.parts(of: path) ?? [] } }
-        return DrawingSubject(name: path.lastName ?? EntryName("store"), uri: uri(of: path), open: open, parts: parts)
+        return DrawingSubject(name: path.lastName ?? EntryName("store"), uri: uri ?? self.uri(of: path), open: open, parts: parts)
     }
 
     private static func content(of path: StorePath, in store: Descriptor, isFolder: Bool) throws(Errno) -> Descriptor {

@@ -1,0 +1,59 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Thumbnails
+
+/// Pictures for file managers that know nothing of `.thumbnails`: what a folder holds is drawn when one of them shows it.
+///
+/// File managers are told by the files they look for in each folder that they show: `.hidden` (GIO: Nautilus, Thunar, Nemo) and
+/// `.directory` (KDE's, and libfm: PCManFM). They take pictures from the desktop's cache, by the path they show, which in a virtual
+/// folder is that of a link.
+extension MountedFileSystem {
+    private static let looksOfFileManagers = [".hidden", ".directory"].map { EntryName($0) }
+
+    @inline(__always)
+    func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) {
+        guard name[0] == CChar(UInt8(ascii: ".")), name[1] == CChar(UInt8(ascii: "h")) || name[1] == CChar(UInt8(ascii: "d")) else {
+            return
+        }
+        noteLook(for: name, in: parent, caller)
+    }
+
+    @inline(never)
+    private func noteLook(for name: BorrowedName, in parent: Node, _ caller: Caller) {
+        guard let thumbnails, Self.looksOfFileManagers.contains(where: { $0.matches(name) }) else { return }
+        let credentials = credentials(of: caller)
+        if let item = parent.item {
+            guard SharedThumbnails.isOffered(in: item) else { return }
+            thumbnails.looks.opened(item.key, by: caller) { thumbnails.drawAll(behind: item, for: credentials) }
+        } else if let folder = parent.path {
+            thumbnails.looks.opened(folder.bytes, by: caller) {
+                thumbnails.drawAll(in: folder, Self.sizesOfFileManagers, for: credentials, announcing: true)
+            }
+        }
+    }
+
+    /// What file managers show: icons, and on screens with small pixels or in larger views the next size.
+    fileprivate static let sizesOfFileManagers: [ThumbnailSize] = [.large, .normal]
+}
+
+extension ThumbnailService {
+    /// Has the documents drawn that the links in a virtual folder lead to, under the paths of the links.
+    func drawAll(behind folder: any VirtualItem, for caller: Credentials) {
+        guard let children = try? folder.children(caller) else { return }
+        let links = children.compactMap { name, item in (item as? VirtualLink).map { (name, $0.document) } }
+        for ((name, document), isReachable) in zip(links, reach.filter(links.map(\.1), caller)) where isReachable {
+            guard let status = status(of: document), Self.mayBeDrawn(status) else { continue }
+            let place = folder.key + [UInt8(ascii: "/")] + name.bytes
+            let (uri, version) = (uri(ofPlace: place), ThumbnailVersion(status))
+            let subject = subject(document, isFolder: false, uri: uri)
+            for size in MountedFileSystem.sizesOfFileManagers where isUndrawn(uri, version, size) {
+                thumbnailer.draw(subject, size, .looked) { [announcer, repeater] outcome in
+                    guard case .drawn = outcome else { return }
+                    announcer.announce(in: []) { _ in _ = repeater.repeat(.changeAttributes(place)) }
+                }
+            }
+        }
+    }
+}
