@@ -55,6 +55,9 @@ let package = Package(
         .target(name: "WorkerProtocol"),
         .systemLibrary(
             name: "CVips", path: "Sources/ThumbnailWorker/CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .systemLibrary(
+            name: "CPoppler", path: "Sources/ThumbnailWorker/CPoppler", pkgConfig: "poppler-glib",
+            providers: [.apt(["libpoppler-glib-dev"])]),
         .systemLibrary(name: "CArchive", path: "Sources/ThumbnailWorker/CArchive", providers: [.apt(["libarchive-dev"])]),
         .systemLibrary(name: "CSeccomp", path: "Sources/ThumbnailWorker/CSeccomp", providers: [.apt(["libseccomp-dev"])]),
         .target(
@@ -63,8 +66,8 @@ let package = Package(
         .target(
             name: "CJpeg", path: "Sources/ThumbnailWorker/CJpeg", linkerSettings: ["jpeg", "swscale"].map { .linkedLibrary($0) }),
         .executableTarget(
-            name: "ThumbnailWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
-            exclude: ["CVips", "CArchive", "CSeccomp", "CMedia", "CJpeg"]),
+            name: "ThumbnailWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
+            exclude: ["CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"]),
         .systemLibrary(name: "CGio", path: "Sources/Thumbnails/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(name: "CPng", path: "Sources/Thumbnails/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(
@@ -90,13 +93,15 @@ let package = Package(
                 "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
             path: "Mount/DocumentMount"),
+        .systemLibrary(name: "CSixel", path: "Sources/quire/CSixel", pkgConfig: "libsixel", providers: [.apt(["libsixel-dev"])]),
         .executableTarget(
             name: "quire",
             dependencies: [
-                "DocumentMount", "DocumentStore", "DocumentIndex", "Thumbnails", "CoordinationService", "StorePrimitives", "CLinux",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "DocumentMount", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol", "CoordinationService", "StorePrimitives",
+                "CLinux", "CSixel", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-            ]),
+            ],
+            exclude: ["CSixel"]),
         .executableTarget(name: "QuireEdit", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireEdit"),
         .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestSupport"]),

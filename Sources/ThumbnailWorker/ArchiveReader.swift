@@ -21,8 +21,11 @@ final class ArchiveReader {
     struct Entry {
         let path: String
         let isFolder: Bool
+        let isFile: Bool
         /// Bytes, if the archive says.
         let size: Int64?
+        /// Seconds since 1970, if the archive says.
+        let modified: Int64?
     }
 
     /// Nil at the end.
@@ -31,9 +34,11 @@ final class ArchiveReader {
         if result == ARCHIVE_EOF { return nil }
         guard result == ARCHIVE_OK || result == ARCHIVE_WARN, let entry else { throw failure }
         let path = archive_entry_pathname_utf8(entry).map { String(cString: $0) } ?? archive_entry_pathname(entry).map { String(cString: $0) }
+        let type = archive_entry_filetype(entry) & S_IFMT
         return Entry(
-            path: path ?? "?", isFolder: archive_entry_filetype(entry) & S_IFMT == S_IFDIR,
-            size: archive_entry_size_is_set(entry) != 0 ? archive_entry_size(entry) : nil)
+            path: path ?? "?", isFolder: type == S_IFDIR, isFile: type == S_IFREG,
+            size: archive_entry_size_is_set(entry) != 0 ? archive_entry_size(entry) : nil,
+            modified: archive_entry_mtime_is_set(entry) != 0 ? Int64(archive_entry_mtime(entry)) : nil)
     }
 
     /// The content of the entry told last; throws if it is longer than `limit` bytes.

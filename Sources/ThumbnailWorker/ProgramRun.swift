@@ -4,15 +4,37 @@ import WorkerProtocol
 /// Has a program of somebody else's draw. Each has a sandbox of its own, which is taken down after it.
 enum ProgramRun {
     static func draw(_ command: [String], suffix: String, _ input: Int32, maximum: Int) throws(Refusal) -> Picture {
+        let output = try result(of: command, suffix: suffix, input, at: WorkPaths.output)
+        defer { close(output) }
+        Libraries.start()
+        return try Picture(of: output, maximum: maximum)
+    }
+
+    /// The bytes of what the program makes.
+    static func convert(_ command: [String], suffix: String, _ input: Int32, result path: String) throws(Refusal) -> [UInt8] {
+        let output = try result(of: command, suffix: suffix, input, at: path)
+        defer { close(output) }
+        var bytes = [UInt8](repeating: 0, count: WorkLimits.result + 1)
+        var length = 0
+        while length < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { read(output, $0.baseAddress! + length, $0.count - length) }
+            guard count > 0 else { break }
+            length += count
+        }
+        guard length > 0, length <= WorkLimits.result else { throw Refusal("\(command[0]) has made nothing, or too much") }
+        return Array(bytes.prefix(length))
+    }
+
+    /// Runs the program, and opens what it has made.
+    private static func result(of command: [String], suffix: String, _ input: Int32, at path: String) throws(Refusal) -> Int32 {
         guard let program = command.first else { throw Refusal("no program was named") }
         // A copy, so that the program has a file with a name, and nothing by which the document itself could be changed.
         try copy(input, to: WorkPaths.input(suffix: suffix))
         let status = try run(command)
         guard status == 0 else { throw Refusal("\(program) failed (\(ending(status)))") }
-        let output = open(WorkPaths.output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard output >= 0 else { throw Refusal("\(program) has drawn nothing") }
-        Libraries.start()
-        return try Picture(of: output, maximum: maximum)
+        let output = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard output >= 0 else { throw Refusal("\(program) has made nothing") }
+        return output
     }
 
     private static func copy(_ input: Int32, to path: String) throws(Refusal) {

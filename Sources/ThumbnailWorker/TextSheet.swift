@@ -8,10 +8,15 @@ enum TextSheet {
 
     /// - Parameter isCode: lines are shown as they are, cut at the margin, in a font of one width.
     static func draw(_ input: Int32, isCode: Bool, maximum: Int) throws(Refusal) -> Picture {
-        var bytes = [UInt8](repeating: 0, count: bytesRead)
+        try draw(try text(of: input, atMost: bytesRead), isCode: isCode, maximum: maximum)
+    }
+
+    /// The beginning of a text, without control characters.
+    static func text(of input: Int32, atMost limit: Int) throws(Refusal) -> String {
+        var bytes = [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { pread(input, $0.baseAddress, $0.count, 0) }
         guard count > 0 else { throw Refusal("it is empty") }
-        return try draw(try text(bytes.prefix(count)), isCode: isCode, maximum: maximum)
+        return try text(bytes.prefix(count))
     }
 
     static func draw(_ text: String, isCode: Bool, maximum: Int) throws(Refusal) -> Picture {

@@ -34,6 +34,12 @@ enum ThumbnailWorker {
         case .collage(let count, let maximum): try Collage.draw(try files.inputs(count), maximum: maximum).write(to: files.output)
         case .run(let command, let suffix, let maximum):
             try ProgramRun.draw(command, suffix: suffix, files.input(0), maximum: maximum).write(to: files.output)
+        case .facts(let subject): .facts(try DocumentFacts.read(subject, files.input(0)))
+        case .text(let subject, let page): try files.write(try DocumentText.read(subject, files.input(0), page: page).utf8.prefix(WorkLimits.text))
+        case .list: try files.write(try ArchiveContents.list(files.input(0)).bytes)
+        case .extract(let entry): try files.write(try ArchiveContents.extract(files.input(0), entry: entry))
+        case .convert(let command, let suffix, let result):
+            try files.write(try ProgramRun.convert(command, suffix: suffix, files.input(0), result: result))
         case .probe(let path): .possible(Probe.possible(path, try files.input(0)))
         }
     }

@@ -24,6 +24,16 @@ struct FieldReader {
         return String(validating: rest[..<end], as: UTF8.self)
     }
 
+    /// All that are left.
+    mutating func texts() -> [String]? {
+        var texts: [String] = []
+        while !isAtEnd {
+            guard let text = text() else { return nil }
+            texts.append(text)
+        }
+        return texts
+    }
+
     mutating func number(in range: ClosedRange<Int>) -> Int? {
         guard let number = text().flatMap({ Int($0) }), range.contains(number) else { return nil }
         return number
@@ -48,6 +58,22 @@ extension WorkRequest {
             fields.add(suffix)
             fields.add(maximum)
             for word in command { fields.add(word) }
+        case .facts(let subject):
+            fields.add("facts")
+            fields.add(subject.rawValue)
+        case .text(let subject, let page):
+            fields.add("text")
+            fields.add(subject.rawValue)
+            fields.add(page ?? -1)
+        case .list: fields.add("list")
+        case .extract(let entry):
+            fields.add("extract")
+            fields.add(entry)
+        case .convert(let command, let suffix, let result):
+            fields.add("convert")
+            fields.add(suffix)
+            fields.add(result)
+            for word in command { fields.add(word) }
         case .probe(let path):
             fields.add("probe")
             fields.add(path)
@@ -68,12 +94,22 @@ extension WorkRequest {
             self = .collage(count: count, maximum: maximum)
         case "run":
             guard let suffix = fields.text(), let maximum = fields.number(in: 1...WorkLimits.side) else { return nil }
-            var command: [String] = []
-            while !fields.isAtEnd {
-                guard let word = fields.text() else { return nil }
-                command.append(word)
-            }
+            guard let command = fields.texts() else { return nil }
             self = .run(command: command, suffix: suffix, maximum: maximum)
+        case "facts":
+            guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }) else { return nil }
+            self = .facts(subject)
+        case "text":
+            guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let page = fields.number(in: -1...1_000_000)
+            else { return nil }
+            self = .text(subject, page: page < 0 ? nil : page)
+        case "list": self = .list
+        case "extract":
+            guard let entry = fields.number(in: 0...WorkLimits.entries) else { return nil }
+            self = .extract(entry: entry)
+        case "convert":
+            guard let suffix = fields.text(), let result = fields.text(), let command = fields.texts() else { return nil }
+            self = .convert(command: command, suffix: suffix, result: result)
         case "probe":
             guard let path = fields.text() else { return nil }
             self = .probe(path: path)
@@ -95,6 +131,15 @@ extension WorkReply {
         case .refused(let reason):
             fields.add("refused")
             fields.add(String(reason.prefix(1_000)))
+        case .facts(let facts):
+            fields.add("facts")
+            for fact in facts {
+                fields.add(fact.name)
+                fields.add(fact.value)
+            }
+        case .written(let count):
+            fields.add("written")
+            fields.add(count)
         case .possible(let findings):
             fields.add("possible")
             for finding in findings { fields.add(finding) }
@@ -114,12 +159,14 @@ extension WorkReply {
             guard let reason = fields.text() else { return nil }
             self = .refused(reason)
         case "possible":
-            var findings: [String] = []
-            while !fields.isAtEnd {
-                guard let finding = fields.text() else { return nil }
-                findings.append(finding)
-            }
+            guard let findings = fields.texts() else { return nil }
             self = .possible(findings)
+        case "facts":
+            guard let words = fields.texts(), words.count.isMultiple(of: 2) else { return nil }
+            self = .facts(stride(from: 0, to: words.count, by: 2).map { Fact(words[$0], words[$0 + 1]) })
+        case "written":
+            guard let count = fields.number(in: 0...WorkLimits.result) else { return nil }
+            self = .written(count)
         default: return nil
         }
         guard fields.isAtEnd else { return nil }

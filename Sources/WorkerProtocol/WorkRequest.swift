@@ -8,6 +8,16 @@ public enum WorkRequest: Equatable, Sendable {
     /// The picture that a program of somebody else's draws of a document, which it finds at `WorkPaths.input` and leaves at
     /// `WorkPaths.output`.
     case run(command: [String], suffix: String, maximum: Int)
+    /// What a document says of itself.
+    case facts(Subject)
+    /// What can be read in it, as UTF-8. `page` counts from 0; nil means all.
+    case text(Subject, page: Int?)
+    /// What an archive holds: an `ArchiveListing`.
+    case list
+    /// The content of an archive's entry, which counts from 0 in the archive's own order.
+    case extract(entry: Int)
+    /// What a program of somebody else's makes of a document, which it finds at `WorkPaths.input`; `result` is where it leaves that.
+    case convert(command: [String], suffix: String, result: String)
     /// What a worker that was taken over could do, tried out: with a file that it was not given, and the one it was.
     case probe(path: String)
 
@@ -35,8 +45,36 @@ public enum WorkReply: Equatable, Sendable {
     case picture(width: Int, height: Int, bands: Int)
     /// Why it cannot be drawn, for a person.
     case refused(String)
+    case facts([Fact])
+    /// So many bytes were written as the result.
+    case written(Int)
     /// What a probe could do: nothing in a sandbox that holds.
     case possible([String])
+}
+
+/// One thing that a document says of itself.
+public struct Fact: Hashable, Sendable, Codable {
+    /// What it is: one of `Name`.
+    public let name: String
+    public let value: String
+
+    /// Control characters are left out: both may come from a document, and go to a terminal.
+    public init(_ name: String, _ value: some CustomStringConvertible) {
+        self.name = Self.plain(name)
+        self.value = Self.plain(value.description)
+    }
+
+    private static func plain(_ text: String) -> String {
+        let scalars = text.unicodeScalars.filter { $0.properties.generalCategory != .control && $0.properties.generalCategory != .format }
+        return String(String.UnicodeScalarView(scalars.prefix(500)))
+    }
+
+    /// What workers tell. Sizes are in pixels, durations in seconds.
+    public enum Name {
+        public static let pages = "pages", width = "width", height = "height", title = "title", author = "author"
+        public static let made = "made", camera = "camera", program = "program"
+        public static let duration = "duration", video = "video", audio = "audio", album = "album", artist = "artist"
+    }
 }
 
 /// Limits that both sides know.
@@ -47,6 +85,10 @@ public enum WorkLimits {
     public static let side = 4_096
     /// Bytes of the file that a worker writes its result to.
     public static let result = 64 << 20
+    /// Bytes of the text of a document; what is more is left out.
+    public static let text = 1 << 20
+    /// Entries of an archive that are told; what is more is left out.
+    public static let entries = 100_000
     /// Bytes of a document that is copied for a program of somebody else's.
     public static let copied = 256 << 20
     /// The number of the channel in a worker.

@@ -16,7 +16,8 @@ struct QuireCommand: ParsableCommand {
         version: quireVersion,
         subcommands: [
             MountCommand.self, UnmountCommand.self, StatusCommand.self, TagCommand.self, RecentsCommand.self,
-            WatchCommand.self, CoordinateCommand.self, RecoverCommand.self, ThumbnailCommand.self, TypesCommand.self, DoctorCommand.self, RepeatCommand.self,
+            WatchCommand.self, CoordinateCommand.self, RecoverCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self,
+            DoctorCommand.self, RepeatCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

@@ -142,3 +142,26 @@ done:
     avcodec_free_context(&decoder);
     return result;
 }
+
+double cm_duration(const cm_media *media) {
+    return media->format->duration > 0 ? (double)media->format->duration / AV_TIME_BASE : 0;
+}
+
+const char *cm_codec(const cm_media *media, int video, int *width, int *height) {
+    for (unsigned index = 0; index < media->format->nb_streams; index++) {
+        const AVStream *stream = media->format->streams[index];
+        if (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) continue;
+        if (stream->codecpar->codec_type != (video ? AVMEDIA_TYPE_VIDEO : AVMEDIA_TYPE_AUDIO)) continue;
+        *width = stream->codecpar->width;
+        *height = stream->codecpar->height;
+        return avcodec_get_name(stream->codecpar->codec_id);
+    }
+    return NULL;
+}
+
+const char *cm_tag(const cm_media *media, const char *name) {
+    const AVDictionaryEntry *entry = av_dict_get(media->format->metadata, name, NULL, 0);
+    for (unsigned index = 0; !entry && index < media->format->nb_streams; index++)
+        entry = av_dict_get(media->format->streams[index]->metadata, name, NULL, 0);
+    return entry ? entry->value : NULL;
+}

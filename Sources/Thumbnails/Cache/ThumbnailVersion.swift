@@ -1,4 +1,5 @@
 public import CLinux
+import Glibc
 import StorePrimitives
 
 /// Which content a thumbnail is of.
@@ -20,6 +21,16 @@ public struct ThumbnailVersion: Hashable, Sendable {
         guard rest > 0 else { return "\(whole)" }
         let digits = String(rest)
         return "\(whole)." + String(repeating: "0", count: 6 - digits.count) + digits
+    }
+
+    /// The time for a person and for scripts: ISO 8601 in UTC, to the second.
+    public var date: String {
+        var seconds = time_t(modified / 1_000_000_000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        strftime(&text, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// What Quire's own entries say, as seconds may hide a change.

@@ -15,6 +15,6 @@ extension DrawingBench {
             pictures.append(picture)
         }
         guard !pictures.isEmpty else { throw Refusal("nothing in it can be drawn", isLasting: true) }
-        return try ask(.collage(count: pictures.count, maximum: size.pixels), pictures, thumbnailer)
+        return try picture(.collage(count: pictures.count, maximum: size.pixels), pictures, thumbnailer)
     }
 }

@@ -14,7 +14,7 @@ final class DrawingBench: Sendable {
     /// A worker holds some 60 MiB.
     private static let idleSeconds = 60
     /// How long one document may take in all; a worker has less in processor time.
-    private static let seconds = 30
+    static let seconds = 30
     private static let nice: Int32 = 10
 
     /// Ends what is being drawn, from any thread.
@@ -28,6 +28,7 @@ final class DrawingBench: Sendable {
         _ = cl_set_thread_nice(Self.nice)
         while let thumbnailer = thumbnailer() {
             switch thumbnailer.queue.next(idleAfter: Self.idleSeconds) {
+            case .job(let job): job.run(self)
             case .item(let item): thumbnailer.queue.finish(item, draw(item.subject, item.size, for: thumbnailer))
             case .idle: worker.withLock { $0 = nil }
             case .stopped:
@@ -113,12 +114,12 @@ final class DrawingBench: Sendable {
             do throws(Refusal) {
                 switch provider {
                 case .builtIn(let drawing):
-                    return try ask(.draw(drawing, maximum: size.pixels, page: 0), [content], thumbnailer)
+                    return try picture(.draw(drawing, maximum: size.pixels, page: 0), [content], thumbnailer)
                 case .program(let file):
                     guard kind.length <= WorkLimits.copied else {
-                        throw Refusal("it is too large for \(file.command[0])", isLasting: true)
+                        throw Refusal("it is too large for \(file.program)", isLasting: true)
                     }
-                    return try run(file, subject, content, size, thumbnailer)
+                    return try run(file, subject.name, content, pixels: size.pixels, thumbnailer)
                 case .folder: continue
                 }
             } catch {
@@ -132,7 +133,31 @@ final class DrawingBench: Sendable {
 
     // MARK: Workers
 
-    func ask(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
+    /// A picture, as PNG.
+    func picture(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
+        try encoded(try ask(request, inputs, thumbnailer), of: request)
+    }
+
+    private func encoded(_ answer: Answer, of request: WorkRequest) throws(Refusal) -> [UInt8] {
+        guard case .picture(let width, let height, let bands) = answer.reply, max(width, height) <= request.maximum,
+            let image = Self.encoded(answer.output, width, height, bands)
+        else { throw confused() }
+        return image
+    }
+
+    /// A worker that answers with something else than it was asked for is not asked again.
+    func confused() -> Refusal {
+        worker.withLock { $0 = nil }
+        return Refusal("the worker answered with something else", isLasting: true)
+    }
+
+    struct Answer {
+        /// Neither a refusal nor a probe's.
+        let reply: WorkReply
+        let output: Descriptor
+    }
+
+    func ask(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> Answer {
         // One that ended while nothing was asked of it is started again.
         for attempt in 0..<2 {
             let isNew = worker.withLock { $0 == nil }
@@ -162,38 +187,42 @@ final class DrawingBench: Sendable {
         }
     }
 
-    private func run(
-        _ file: ThumbnailerFile, _ subject: DrawingSubject, _ content: Descriptor, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+    /// The picture that a program of somebody else's draws.
+    func run(
+        _ file: ThumbnailerFile, _ name: EntryName, _ content: Descriptor, pixels: Int, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> [UInt8] {
-        let suffix = subject.name.suffix
         let request = WorkRequest.run(
-            command: file.command(suffix: suffix, pixels: size.pixels), suffix: suffix, maximum: size.pixels)
+            command: file.command(suffix: name.suffix, pixels: pixels), suffix: name.suffix, maximum: pixels)
+        return try encoded(try askAlone(request, program: file.program, [content], thumbnailer), of: request)
+    }
+
+    /// Asks a worker that is there for this one request, as those are that run programs of others.
+    func askAlone(
+        _ request: WorkRequest, program: String, _ inputs: [Descriptor], seconds: Int = DrawingBench.seconds, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> Answer {
         let kept = worker.withLock { $0.take() }
         defer { worker.withLock { $0 = kept } }
-        let process = try started(Sandbox(worker: thumbnailer.workerProgram, program: file.command[0]), thumbnailer)
-        return try answer(process, request, [content], isNew: true, thumbnailer)
+        let process = try started(Sandbox(worker: thumbnailer.workerProgram, program: program), thumbnailer)
+        return try answer(process, request, inputs, isNew: true, seconds: seconds, thumbnailer)
     }
 
     /// - Parameter isNew: nobody has been answered by it yet, so that it may never have begun.
     private func answer(
-        _ process: WorkerProcess, _ request: WorkRequest, _ inputs: [Descriptor], isNew: Bool, _ thumbnailer: Thumbnailer
-    ) throws(Refusal) -> [UInt8] {
+        _ process: WorkerProcess, _ request: WorkRequest, _ inputs: [Descriptor], isNew: Bool, seconds: Int = DrawingBench.seconds,
+        _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> Answer {
         let output: Descriptor
         do throws(Errno) { output = Descriptor(owning: try check(cl_memory_file("quire-thumbnail"))) } catch {
             throw Refusal("there is no memory for the picture: \(error)", isLasting: false)
         }
-        switch process.ask(request, output: output, inputs: inputs, seconds: Self.seconds) {
-        case .reply(.picture(let width, let height, let bands)):
-            thumbnailer.trouble.withLock { $0 = nil }
-            guard max(width, height) <= request.maximum, let image = Self.encoded(output, width, height, bands) else {
-                worker.withLock { $0 = nil }
-                throw Refusal("the worker answered with what is no picture", isLasting: true)
-            }
-            return image
-        case .reply(.possible): throw Refusal("the worker answered with what is no picture", isLasting: true)
+        switch process.ask(request, output: output, inputs: inputs, seconds: seconds) {
+        case .reply(.possible): throw confused()
         case .reply(.refused(let reason)):
             thumbnailer.trouble.withLock { $0 = nil }
             throw Refusal(reason, isLasting: true)
+        case .reply(let reply):
+            thumbnailer.trouble.withLock { $0 = nil }
+            return Answer(reply: reply, output: output)
         case .died(let words):
             worker.withLock { $0 = nil }
             let hasBegun = Self.hasBegun(output)
@@ -201,7 +230,7 @@ final class DrawingBench: Sendable {
             throw Refusal(words, isLasting: hasBegun)
         case .outOfTime:
             worker.withLock { $0 = nil }
-            throw Refusal("it took longer than \(Self.seconds) seconds", isLasting: true)
+            throw Refusal("it took longer than \(seconds) seconds", isLasting: true)
         }
     }
 
@@ -237,7 +266,7 @@ extension WorkRequest {
     var maximum: Int {
         switch self {
         case .draw(_, let maximum, _), .collage(_, let maximum), .run(_, _, let maximum): maximum
-        case .probe: 0
+        case .probe, .facts, .text, .list, .extract, .convert: 0
         }
     }
 }

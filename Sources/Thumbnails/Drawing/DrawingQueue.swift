@@ -26,7 +26,15 @@ package final class DrawingQueue: @unchecked Sendable {
         var completions: [@Sendable (DrawingOutcome) -> Void]
     }
 
+    /// Something else that a worker is wanted for, which somebody waits for.
+    package struct Job {
+        let run: @Sendable (DrawingBench) -> Void
+        /// Called instead, if it is too late.
+        let cancel: @Sendable () -> Void
+    }
+
     // All guarded by `lock`.
+    private var jobs: ArraySlice<Job> = []
     private var items: [Key: Item] = [:]
     private var waiting: [[Key]] = Urgency.allCases.map { _ in [] }
     private var starts = Urgency.allCases.map { _ in 0 }
@@ -37,6 +45,7 @@ package final class DrawingQueue: @unchecked Sendable {
 
     /// So many that they are drawn within some minutes.
     static let capacity = 20_000
+    static let mostJobs = 200
 
     package init() {
         pthread_mutex_init(&lock, nil)
@@ -86,7 +95,18 @@ package final class DrawingQueue: @unchecked Sendable {
         }
     }
 
+    /// Has a job done before all that is drawn. False if too many wait, or at an end.
+    func add(_ job: Job) -> Bool {
+        locked {
+            guard !isStopped, jobs.count < Self.mostJobs else { return false }
+            jobs.append(job)
+            pthread_cond_signal(&changed)
+            return true
+        }
+    }
+
     package enum Next {
+        case job(Job)
         case item(Item)
         /// Nothing came for a while.
         case idle
@@ -101,6 +121,7 @@ package final class DrawingQueue: @unchecked Sendable {
             deadline.tv_sec += seconds
             while true {
                 if isStopped { return .stopped }
+                if let job = jobs.popFirst() { return .job(job) }
                 if let item = takeFirst() { return .item(item) }
                 if pthread_cond_timedwait(&changed, &lock, &deadline) == ETIMEDOUT { return .idle }
             }
@@ -133,13 +154,15 @@ package final class DrawingQueue: @unchecked Sendable {
 
     /// Nothing is drawn from now on: who waits is told.
     package func stop() {
-        let completions = locked {
+        let (jobs, completions) = locked {
             isStopped = true
+            defer { self.jobs = [] }
             let left = items.filter { !drawing.contains($0.key) }
             for key in left.keys { items[key] = nil }
             pthread_cond_broadcast(&changed)
-            return left.values.flatMap(\.completions)
+            return (self.jobs, left.values.flatMap(\.completions))
         }
+        for job in jobs { job.cancel() }
         for completion in completions { completion(.failed("the mount is going away")) }
     }
 }

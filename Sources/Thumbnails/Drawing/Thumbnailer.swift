@@ -38,6 +38,12 @@ public final class Thumbnailer: Sendable {
         return queue.add(subject, size, urgency, completion)
     }
 
+    /// Has something else done where documents are drawn. `cancel` is called instead, if too many wait or `stop` was called.
+    func perform(_ run: @escaping @Sendable (DrawingBench) -> Void, cancel: @escaping @Sendable () -> Void) {
+        startIfNeeded()
+        if !queue.add(DrawingQueue.Job(run: run, cancel: cancel)) { cancel() }
+    }
+
     public struct Status: Sendable {
         public let waiting: Int
         public let drawn: Int

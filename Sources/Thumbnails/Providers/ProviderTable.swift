@@ -46,7 +46,7 @@ public final class ProviderTable: Sendable {
             var candidates: [(steps: Int, origin: Int, provider: Provider)] = BuiltInProviders.matches(type, ancestors)
                 .map { ($0.steps, 1, .builtIn($0.subject)) }
             for (file, isOwn) in state.files {
-                guard let steps = kinds.firstIndex(where: { file.types.contains($0) }) else { continue }
+                guard file.thumbnail != nil, let steps = kinds.firstIndex(where: { file.types.contains($0) }) else { continue }
                 candidates.append((steps, isOwn ? 0 : 2, .program(file)))
             }
             // Stable: files are in the order of their names.
@@ -57,6 +57,23 @@ public final class ProviderTable: Sendable {
             state.found[type] = found
             return found
         }
+    }
+
+    /// Who makes of a document of a type what can be shown, in this order: programs that apps brought along, the nearest in the
+    /// type's tree first, and an office.
+    func converters(for type: DocumentType) -> [Converter] {
+        let kinds = [type] + type.ancestors
+        var found = state.withLock { state in
+            refresh(&state)
+            return state.files.enumerated().compactMap { index, entry in
+                entry.file.preview.flatMap { line in
+                    kinds.firstIndex { entry.file.types.contains($0) }.map { (steps: $0, index: index, converter: Converter(line)) }
+                }
+            }
+        }
+        found.sort { ($0.steps, $0.index) < ($1.steps, $1.index) }
+        let office = Converter.isOffice(type) ? Converter.office : nil
+        return found.map(\.converter) + (office.map { [$0] } ?? [])
     }
 
     private func refresh(_ state: inout State) {

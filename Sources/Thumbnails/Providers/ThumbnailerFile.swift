@@ -1,12 +1,15 @@
 import CGio
 import WorkerProtocol
 
-/// A program that draws documents of some types, as desktops describe it in `thumbnailers/NAME.thumbnailer`.
+/// A program that draws documents of some types, as desktops describe it in `thumbnailers/NAME.thumbnailer`. With the key
+/// `X-Quire-PreviewExec` it also makes of a document what can be shown, at `%o`: PDF, an image or text.
 public struct ThumbnailerFile: Sendable, Equatable {
     /// The describing file.
     public let path: String
-    /// The words of its command line, with `%i` and the like in them.
-    let command: [String]
+    /// How it draws, with the program's path; nil if it does not.
+    let thumbnail: CommandTemplate?
+    /// How it makes previews; nil if it does not.
+    let preview: CommandTemplate?
     public let types: [DocumentType]
 
     /// Nil if it describes nothing, or a program that is not there.
@@ -20,11 +23,11 @@ public struct ThumbnailerFile: Sendable, Equatable {
             return String(cString: text)
         }
         if let tried = text("TryExec"), Self.program(tried) == nil { return nil }
-        guard let line = text("Exec"), let command = Self.words(of: line), let program = command.first.flatMap(Self.program),
-            let types = text("MimeType")?.split(separator: ";").map({ DocumentType(String($0)) }), !types.isEmpty
-        else { return nil }
+        guard let types = text("MimeType")?.split(separator: ";").map({ DocumentType(String($0)) }), !types.isEmpty else { return nil }
+        thumbnail = text("Exec").flatMap(Self.commandLine)
+        preview = text("X-Quire-PreviewExec").flatMap(Self.commandLine)
+        guard thumbnail != nil || preview != nil else { return nil }
         self.path = path
-        self.command = [program] + command.dropFirst()
         self.types = types
     }
 
@@ -37,38 +40,16 @@ public struct ThumbnailerFile: Sendable, Equatable {
         return String(cString: path)
     }
 
-    private static func words(of line: String) -> [String]? {
-        var count: gint = 0
-        var words: UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>?
-        guard g_shell_parse_argv(line, &count, &words, nil) != 0, let words else { return nil }
-        defer { g_strfreev(words) }
-        return (0..<Int(count)).map { String(cString: words[$0]!) }
+    private static func commandLine(_ line: String) -> CommandTemplate? {
+        guard let words = CommandTemplate(line: line)?.words, let program = words.first.flatMap(program) else { return nil }
+        return CommandTemplate([program] + words.dropFirst())
     }
 
-    /// The command line for a document, as it is run in a worker.
+    /// The program that draws.
+    var program: String { thumbnail?.words.first ?? "" }
+
+    /// The command line that draws a document, as it is run in a worker.
     package func command(suffix: String, pixels: Int) -> [String] {
-        let input = WorkPaths.input(suffix: suffix)
-        return command.map { word in
-            var result = ""
-            var isPlaceholder = false
-            for character in word {
-                if isPlaceholder {
-                    isPlaceholder = false
-                    switch character {
-                    case "i": result += input
-                    case "u": result += "file://" + input
-                    case "o": result += WorkPaths.output
-                    case "s": result += "\(pixels)"
-                    case "%": result += "%"
-                    default: result += "%" + String(character)
-                    }
-                } else if character == "%" {
-                    isPlaceholder = true
-                } else {
-                    result.append(character)
-                }
-            }
-            return result
-        }
+        thumbnail?.filled(input: WorkPaths.input(suffix: suffix), output: WorkPaths.output, pixels: pixels) ?? []
     }
 }

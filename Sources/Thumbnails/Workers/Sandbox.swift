@@ -36,6 +36,7 @@ struct Sandbox {
         if let program {
             // Programs of others may need to know themselves; the decoders are better off without.
             words += ["--proc", "/proc"]
+            for path in Self.settingsOfPrograms { words += ["--ro-bind-try", path, path] }
             if !program.hasPrefix("/usr/") { words += ["--ro-bind-try", program, program] }
         }
         words += ["--chdir", "/tmp", "--clearenv"]
@@ -52,6 +53,9 @@ struct Sandbox {
         "/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/ImageMagick-6", "/etc/ImageMagick-7", "/etc/papersize",
         "/var/cache/fontconfig", "/opt",
     ]
+
+    /// What LibreOffice does not start without, which everybody may read.
+    private static let settingsOfPrograms = ["/etc/passwd", "/etc/libreoffice", "/var/lib/libreoffice"]
 
     /// A folder of the system's as it is: a link into /usr, as on most, or a folder.
     private static func systemFolder(_ name: String) -> [String] {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DocumentMount
 import Glibc
+import Thumbnails
 
 struct MountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

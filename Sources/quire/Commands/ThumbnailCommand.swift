@@ -108,7 +108,7 @@ struct ThumbnailCommand: ParsableCommand {
         }
     }
 
-    private static func write(_ picture: Descriptor, to output: PathArgument) throws(CommandFailure) {
+    static func write(_ picture: Descriptor, to output: PathArgument) throws(CommandFailure) {
         let isStandard = output.bytes.elementsEqual("-".utf8)
         do throws(Errno) {
             let number = isStandard

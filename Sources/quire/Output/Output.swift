@@ -10,6 +10,8 @@ enum Output {
         if isatty(STDERR_FILENO) != 0 { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
     }
 
+    static func text(_ text: String) { write(text, to: STDOUT_FILENO) }
+
     static func line(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
     /// Bytes as they are, with a newline: a path that is piped to another program.

@@ -69,7 +69,7 @@ final class LocalThumbnails: ThumbnailSource {
         Descriptor(owning: try check(withCString(path) { cl_openat(AT_FDCWD, $0, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) }))
     }
 
-    private static func subject(_ path: [UInt8]) throws(CommandFailure) -> DrawingSubject {
+    static func subject(_ path: [UInt8]) throws(CommandFailure) -> DrawingSubject {
         let isFolder: Bool
         do throws(Errno) {
             let status = try FileSystem.status(path)

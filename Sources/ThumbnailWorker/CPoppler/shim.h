@@ -1,0 +1,3 @@
+// What PDF documents say: poppler with GLib.
+#pragma once
+#include <poppler.h>

@@ -1,0 +1,3 @@
+// Pictures for terminals that know DEC's sixels.
+#pragma once
+#include <sixel.h>
