@@ -89,8 +89,8 @@ let package = Package(
         .target(
             name: "DocumentMount",
             dependencies: [
-                "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "StorePrimitives",
-                "CLinux", .product(name: "Logging", package: "swift-log"),
+                "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol",
+                "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
             path: "Mount/DocumentMount"),
         .systemLibrary(name: "CSixel", path: "Sources/quire/CSixel", pkgConfig: "libsixel", providers: [.apt(["libsixel-dev"])]),

@@ -6,16 +6,7 @@ extension FuseSession {
     static func addFolderCallbacks(_ table: inout fuse_lowlevel_ops) {
         table.opendir = { request, node, info in
             dispatch(request) { fs, caller, request in
-                do throws(Errno) {
-                    let folder = try fs.openFolder(caller, node: NodeID(node))
-                    info!.pointee.fh = folder.handle.rawValue
-                    info!.pointee.cache_readdir = folder.cached ? 1 : 0
-                    info!.pointee.keep_cache = folder.cached ? 1 : 0
-                    // The caller is gone: no RELEASEDIR follows.
-                    if fuse_reply_open(request, info) != 0 { fs.releaseFolder(folder.handle) }
-                } catch {
-                    fuse_reply_err(request, error.rawValue)
-                }
+                fs.openFolder(caller, node: NodeID(node), reply: Reply(request))
             }
         }
         table.readdir = { request, node, size, offset, info in

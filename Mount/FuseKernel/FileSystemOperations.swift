@@ -58,7 +58,7 @@ public protocol FileSystemOperations: AnyObject, Sendable {
         _ caller: Caller, from: HandleID, at offset: off_t, to: HandleID, at newOffset: off_t, count: Int, flags: UInt32
     ) throws(Errno) -> Int
 
-    func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder
+    func openFolder(_ caller: Caller, node: NodeID, reply: consuming Reply<OpenedFolder>)
     /// Adds entries from `offset` on (0 is the start, else what an entry named as next) until the buffer is full. `plus`: with
     /// attributes.
     func readFolder(

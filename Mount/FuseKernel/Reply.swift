@@ -46,6 +46,17 @@ extension Reply where Answer == OpenedFile {
     }
 }
 
+extension Reply where Answer == OpenedFolder {
+    /// False if the caller was interrupted and never gets the handle: no RELEASEDIR will follow, release it now.
+    public consuming func succeed(_ folder: OpenedFolder) -> Bool {
+        var info = fuse_file_info()
+        info.fh = folder.handle.rawValue
+        info.cache_readdir = folder.cached ? 1 : 0
+        info.keep_cache = folder.cached ? 1 : 0
+        return fuse_reply_open(take(), &info) == 0
+    }
+}
+
 extension Reply where Answer == Entry {
     /// False if the caller was interrupted: the entry's lookup did not happen.
     public consuming func succeed(_ entry: Entry) -> Bool {

@@ -5,7 +5,20 @@ import StorePrimitives
 import SystemPackage
 
 extension MountedFileSystem {
-    func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
+    func openFolder(_ caller: Caller, node: NodeID, reply: consuming Reply<OpenedFolder>) {
+        if let preview = table.node(node).item as? any PreviewItem, let need = preview.neededToOpen {
+            return wait(for: need, of: preview, caller, reply) { [unowned self] reply in answerOpening(node, caller, reply) }
+        }
+        answerOpening(node, caller, reply)
+    }
+
+    private func answerOpening(_ node: NodeID, _ caller: Caller, _ reply: consuming Reply<OpenedFolder>) {
+        let folder: OpenedFolder
+        do throws(Errno) { folder = try openFolder(caller, node: node) } catch { return reply.fail(error) }
+        if !reply.succeed(folder) { releaseFolder(folder.handle) }
+    }
+
+    private func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
         let node = table.node(node)
         if let item = node.item {
             let list = try listing(of: item, credentials(of: caller), node)

@@ -6,8 +6,13 @@ import SystemPackage
 
 extension MountedFileSystem {
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
-        if let folder = table.node(parent).item as? ThumbnailFolder, reply.canWait, let picture = undrawn(name, in: folder, caller) {
-            return wait(for: picture, caller, in: parent, EntryName(copying: name), reply)
+        if let item = table.node(parent).item {
+            if let folder = item as? ThumbnailFolder, reply.canWait, let picture = undrawn(name, in: folder, caller) {
+                return wait(for: picture, caller, in: parent, EntryName(copying: name), reply)
+            }
+            if let folder = item as? any PreviewItem, let need = folder.needed(for: EntryName(copying: name)) {
+                return lookUpPreview(EntryName(copying: name), in: folder, need, caller, parent: parent, reply)
+            }
         }
         answer(reply) { () throws(Errno) in try lookup(caller, in: parent, name: name) }
     }

@@ -12,6 +12,11 @@ extension MountedFileSystem {
             return openSnapshot(entry, node, flags: flags, caller, reply)
         }
         guard item.type == S_IFREG else { return reply.fail(.notPermitted) }
+        if let preview = item as? any PreviewItem, let need = preview.neededToOpen {
+            return wait(for: need, of: preview, caller, reply) { [unowned self] reply in
+                openOwn(item, node, flags: flags, caller, reply)
+            }
+        }
         openOwn(item, node, flags: flags, caller, reply)
     }
 

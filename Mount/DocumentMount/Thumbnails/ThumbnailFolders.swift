@@ -177,7 +177,9 @@ final class MemoryFile: VirtualItem {
         attributes(inode: inode, mode: 0o444, size: bytes.count, modified: modified)
     }
 
-    func content() throws(Errno) -> Descriptor {
+    func content() throws(Errno) -> Descriptor { try Self.file(bytes) }
+
+    static func file(_ bytes: [UInt8]) throws(Errno) -> Descriptor {
         let file = Descriptor(owning: try check(cl_memory_file("quire")))
         guard bytes.withUnsafeBytes({ pwrite(file.number, $0.baseAddress, $0.count, 0) }) == bytes.count else { throw .ioError }
         return file
@@ -187,7 +189,7 @@ final class MemoryFile: VirtualItem {
 extension VirtualItem {
     /// The item's attributes, with the owner of what it stands for, and those of `mode` that its mode allows. Of what has an access
     /// list, which the kernel does not see here, all of `mode`: each look is then decided by the daemon.
-    fileprivate func mirrored(
+    func mirrored(
         _ status: cl_status, at path: StorePath, _ service: ThumbnailService, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0,
         modified: timespec
     ) -> stat {

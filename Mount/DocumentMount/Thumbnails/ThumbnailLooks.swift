@@ -10,20 +10,23 @@ import SystemPackage
 /// A folder that somebody opens is drawn a moment later, unless the same process, or others that its parent has started, open
 /// more folders by then: that is a walk through the tree, which is not what pictures are drawn for.
 final class ThumbnailLooks: Sendable {
-    /// A LOOKUP that is answered when a picture is there.
+    /// A request that is answered when something is drawn.
     final class Awaited: Sendable {
-        let parked: ParkedReply<Entry>
         let deadline: Int64
+        fileprivate let listen: @Sendable () -> Void
         /// Answers, when it is drawn or will not be.
-        let answer: @Sendable (consuming Reply<Entry>) -> Void
+        fileprivate let end: @Sendable () -> Void
 
-        init(_ reply: consuming Reply<Entry>, _ caller: Caller, answer: @escaping @Sendable (consuming Reply<Entry>) -> Void) {
+        init<Answer>(
+            _ reply: consuming Reply<Answer>, _ caller: Caller, answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
+        ) {
             deadline = cl_monotonic_ns() + ThumbnailLooks.patience
-            self.answer = answer
             let thread = caller.thread
-            parked = ParkedReply(reply) { parked in
+            let parked = ParkedReply(reply) { parked in
                 if ProcessFacts.isBeingKilled(thread) { parked.answerInterrupt(.interrupted) }
             }
+            listen = { parked.listen() }
+            end = { parked.end { answer($0) } }
         }
     }
 
@@ -98,9 +101,9 @@ final class ThumbnailLooks: Sendable {
         wake.signal()
     }
 
-    /// Has a LOOKUP answered when `finished` is called, or its time is over.
+    /// Has a request answered when `finished` is called, or its time is over.
     func wait(_ awaited: Awaited) {
-        awaited.parked.listen()
+        awaited.listen()
         state.withLock { $0.awaited[ObjectIdentifier(awaited)] = awaited }
         wake.signal()
     }
@@ -116,7 +119,7 @@ final class ThumbnailLooks: Sendable {
         while true {
             let now = cl_monotonic_ns()
             let (due, looked, next, time, isOver) = state.withLock { state in take(&state, now) }
-            for awaited in due { awaited.parked.end { awaited.answer($0) } }
+            for awaited in due { awaited.end() }
             for draw in looked { draw() }
             if isOver { return }
             // One at a time: who waits for an answer does not wait for these.

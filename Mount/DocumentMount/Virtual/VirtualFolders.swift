@@ -6,10 +6,12 @@ import Thumbnails
 /// The virtual folders at the mount's root.
 final class VirtualFolders: Sendable {
     private let folders: [(name: EntryName, item: any VirtualItem)]
+    /// Listed nowhere: going through the tree would have everything drawn.
+    private let previews: PreviewsFolder
     private let isListed: Bool
 
     /// Names that later virtual folders will have: nothing else may take them meanwhile.
-    private static let reserved = [".search", ".favorites", ".scopes", ".previews", ".sh_thumbnails"]
+    private static let reserved = [".search", ".favorites", ".scopes", ".sh_thumbnails"]
         .map { EntryName($0) }
     /// The names of this version's folders.
     static let names = [".recents", ".tags", ".thumbnails"].map { EntryName($0) }
@@ -26,18 +28,19 @@ final class VirtualFolders: Sendable {
     }
 
     init(_ parts: Parts, thumbnails: ThumbnailService) {
+        previews = PreviewsFolder(PreviewService(thumbnails), .root)
         folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails)]))
         isListed = parts.isListed
     }
 
     func folder(named name: BorrowedName) -> (any VirtualItem)? {
-        folders.first { $0.name.matches(name) }?.item
+        PreviewsFolder.name.matches(name) ? previews : folders.first { $0.name.matches(name) }?.item
     }
 
     /// Whether nothing of the store can have this name at the root.
     func isReserved(_ name: BorrowedName) -> Bool {
         guard name[0] == CChar(UInt8(ascii: ".")) else { return false }
-        return folders.contains { $0.name.matches(name) } || Self.reserved.contains { $0.matches(name) }
+        return folder(named: name) != nil || Self.reserved.contains { $0.matches(name) }
     }
 
     var listedNames: [EntryName] { isListed ? folders.map(\.name) : [] }

@@ -1,0 +1,40 @@
+import CLinux
+import FuseKernel
+import StorePrimitives
+import SystemPackage
+import Thumbnails
+
+/// Requests in `.previews` that wait until something is made. Where they cannot wait (io_uring) it is made all the same, and they
+/// are to be made again: EAGAIN.
+extension MountedFileSystem {
+    /// Answers when what a request needs of a preview is there, or will not be.
+    func wait<Answer>(
+        for need: PreviewService.Need, of item: any PreviewItem, _ caller: Caller, _ reply: consuming Reply<Answer>,
+        answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
+    ) {
+        let (service, document) = (item.service, item.document)
+        guard reply.canWait else {
+            service.make(need, of: document) {}
+            return reply.fail(.resourceTemporarilyUnavailable)
+        }
+        let awaited = ThumbnailLooks.Awaited(reply, caller, answer: answer)
+        let looks = service.thumbnails.looks
+        looks.wait(awaited)
+        service.make(need, of: document) { looks.finished(awaited) }
+    }
+
+    /// A name in a preview: first the preview is made, then what the name stands for.
+    func lookUpPreview(
+        _ name: EntryName, in folder: any PreviewItem, _ need: PreviewService.Need, _ caller: Caller, parent: NodeID,
+        _ reply: consuming Reply<Entry>
+    ) {
+        wait(for: need, of: folder, caller, reply) { [unowned self] reply in
+            if case .preview = need, reply.canWait, let next = folder.needed(for: name), case .part = next {
+                return lookUpPreview(name, in: folder, next, caller, parent: parent, reply)
+            }
+            answer(reply) { () throws(Errno) in
+                try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+import Thumbnails
+import WorkerProtocol
+
+/// `.previews`, and in it the store's tree: a folder for each folder, and for each document one with what there is to see of it.
+final class PreviewsFolder: VirtualItem {
+    let service: PreviewService
+    let folder: StorePath
+    static let name = EntryName(".previews")
+
+    init(_ service: PreviewService, _ folder: StorePath) {
+        self.service = service
+        self.folder = folder
+    }
+
+    var type: mode_t { S_IFDIR }
+    var key: [UInt8] { PreviewService.key(of: folder) }
+    var validity: CacheTime { service.thumbnails.validity(of: folder) }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        guard let status = service.thumbnails.status(of: folder), status.st.st_mode & S_IFMT == S_IFDIR else { throw .noSuchFileOrDirectory }
+        return mirrored(status, at: folder, service.thumbnails, inode: inode, mode: 0o555, links: 2, modified: status.st.st_mtim)
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        let path = folder.appending(name)
+        guard let status = service.thumbnails.status(of: path) else { throw .noSuchFileOrDirectory }
+        switch status.st.st_mode & S_IFMT {
+        case S_IFDIR:
+            guard service.thumbnails.reach.may(caller, path, X_OK) else { throw .permissionDenied }
+            return PreviewsFolder(service, path)
+        case S_IFREG:
+            guard service.thumbnails.reach.may(caller, path, R_OK) else { throw .permissionDenied }
+            return PreviewFolder(service, path, status)
+        default: throw .noSuchFileOrDirectory
+        }
+    }
+
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        guard service.thumbnails.reach.may(caller, folder, R_OK) else { throw .permissionDenied }
+        return try service.thumbnails.items(in: folder).map { item in
+            let path = folder.appending(item.name)
+            return (item.name, item.isFolder ? PreviewsFolder(service, path) : PreviewFolder(service, path, cl_status()))
+        }
+    }
+}
+
+/// An item that shows something of a document, and when that can be answered.
+protocol PreviewItem: VirtualItem {
+    var service: PreviewService { get }
+    var document: StorePath { get }
+    /// What of the preview is to be there before a name in this folder can be answered.
+    func needed(for name: EntryName) -> PreviewService.Need?
+    /// What is to be there before this can be opened.
+    var neededToOpen: PreviewService.Need? { get }
+}
+
+extension PreviewItem {
+    var validity: CacheTime { service.thumbnails.validity(of: document) }
+    func needed(for name: EntryName) -> PreviewService.Need? { nil }
+}
+
+/// `.previews/DOCUMENT`: `facts.txt`, `text.txt`, `page-1.png` and so on, and `contents` of an archive.
+final class PreviewFolder: PreviewItem {
+    let service: PreviewService
+    let document: StorePath
+    private let status: cl_status
+
+    init(_ service: PreviewService, _ document: StorePath, _ status: cl_status) {
+        self.service = service
+        self.document = document
+        self.status = status
+    }
+
+    var type: mode_t { S_IFDIR }
+    var key: [UInt8] { PreviewService.key(of: document) }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        guard let status = service.thumbnails.status(of: document), status.st.st_mode & S_IFMT == S_IFREG else { throw .noSuchFileOrDirectory }
+        return service.attributes(of: self, status, inode: inode, mode: 0o555, links: 2)
+    }
+
+    var neededToOpen: PreviewService.Need? { service.shelf.shown(document) == nil ? .preview : nil }
+
+    func needed(for name: EntryName) -> PreviewService.Need? {
+        guard let shown = service.shelf.shown(document) else { return .preview }
+        guard let part = PreviewPart(name: name, of: shown.preview), shown.mayDrawToTellSize(of: part) else { return nil }
+        return .part(shown, part)
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
+        if name == Self.contentsName, shown.preview.contents != nil { return ContentsFolder(service, document, shown, []) }
+        if name == Self.factsName { return PreviewFile(service, document, shown, .facts) }
+        guard let part = PreviewPart(name: name, of: shown.preview), !shown.cannotBeMade(part) else { throw .noSuchFileOrDirectory }
+        return PreviewFile(service, document, shown, .part(part))
+    }
+
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
+        let preview = shown.preview
+        var parts = (1...max(1, preview.pageCount)).prefix(preview.pageCount).map { PreviewPart.page($0) }
+        if preview.hasText { parts.append(.text(page: nil)) }
+        var items: [(EntryName, any VirtualItem)] = parts.compactMap { part in
+            part.name.map { ($0, PreviewFile(service, document, shown, .part(part))) }
+        }
+        items.append((Self.factsName, PreviewFile(service, document, shown, .facts)))
+        if preview.contents != nil { items.append((Self.contentsName, ContentsFolder(service, document, shown, []))) }
+        return items
+    }
+
+    private static let contentsName = EntryName("contents")
+    private static let factsName = EntryName("facts.txt")
+}
+
+/// A folder in an archive.
+final class ContentsFolder: PreviewItem {
+    let service: PreviewService
+    let document: StorePath
+    private let shown: ShownPreview
+    private let path: [String]
+
+    init(_ service: PreviewService, _ document: StorePath, _ shown: ShownPreview, _ path: [String]) {
+        self.service = service
+        self.document = document
+        self.shown = shown
+        self.path = path
+    }
+
+    var type: mode_t { S_IFDIR }
+    var key: [UInt8] { shown.key(of: "contents/" + path.joined(separator: "/"), document) }
+    var neededToOpen: PreviewService.Need? { nil }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        guard let status = service.thumbnails.status(of: document) else { throw .noSuchFileOrDirectory }
+        return service.attributes(of: self, status, inode: inode, mode: 0o555, links: 2)
+    }
+
+    func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        guard let found = shown.tree[path]?[name.description] else { throw .noSuchFileOrDirectory }
+        return item(name.description, found)
+    }
+
+    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
+        (shown.tree[path] ?? [:]).compactMap { name, entry in
+            EntryName(Array(name.utf8)).map { ($0, item(name, entry)) }
+        }.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
+    }
+
+    /// - Parameter entry: nil for a folder that the archive does not name itself.
+    private func item(_ name: String, _ entry: ArchiveListing.Entry?) -> any VirtualItem {
+        guard let entry, !entry.isFolder else { return ContentsFolder(service, document, shown, path + [name]) }
+        return PreviewFile(service, document, shown, .entry(entry))
+    }
+}
+
+/// A page, the text, the facts, or a file of an archive.
+final class PreviewFile: PreviewItem {
+    enum Kind {
+        case facts
+        case part(PreviewPart)
+        case entry(ArchiveListing.Entry)
+    }
+
+    let service: PreviewService
+    let document: StorePath
+    private let shown: ShownPreview
+    private let kind: Kind
+
+    init(_ service: PreviewService, _ document: StorePath, _ shown: ShownPreview, _ kind: Kind) {
+        self.service = service
+        self.document = document
+        self.shown = shown
+        self.kind = kind
+    }
+
+    private var part: PreviewPart? {
+        switch kind {
+        case .facts: nil
+        case .part(let part): part
+        case .entry(let entry): .entry(entry.index)
+        }
+    }
+
+    var type: mode_t { S_IFREG }
+    var key: [UInt8] {
+        switch kind {
+        case .facts: shown.key(of: "facts.txt", document)
+        case .part(let part): shown.key(of: part.name?.description ?? "", document)
+        case .entry(let entry): shown.key(of: "contents/" + entry.path.joined(separator: "/"), document)
+        }
+    }
+
+    var neededToOpen: PreviewService.Need? {
+        guard let part, shown.made(part) == nil else { return nil }
+        return .part(shown, part)
+    }
+
+    /// Of what is not made yet the size is not known.
+    var validity: CacheTime { size == nil ? .none : service.thumbnails.validity(of: document) }
+
+    private var size: Int? {
+        switch kind {
+        case .facts: shown.facts.utf8.count
+        case .part(let part): shown.size(of: part)
+        case .entry(let entry): shown.size(of: .entry(entry.index)) ?? entry.size.map(Int.init)
+        }
+    }
+
+    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        guard let status = service.thumbnails.status(of: document) else { throw .noSuchFileOrDirectory }
+        var result = service.attributes(of: self, status, inode: inode, mode: 0o444, size: size ?? 0)
+        if case .entry(let entry) = kind, let modified = entry.modified { result.st_mtim = timespec(tv_sec: Int(modified), tv_nsec: 0) }
+        return result
+    }
+
+    func checkIsCurrent() throws(Errno) {
+        guard service.shelf.shown(document) === shown else { throw .staleNFSFileHandle }
+    }
+
+    func content() throws(Errno) -> Descriptor {
+        shown.opened()
+        guard let part else { return try MemoryFile.file(Array(shown.facts.utf8)) }
+        guard let made = shown.made(part) else { throw .ioError }
+        return Descriptor(owning: try check(fcntl(made.number, F_DUPFD_CLOEXEC, 3)))
+    }
+}
+
+extension PreviewPart {
+    /// As it is named in a folder of previews.
+    var name: EntryName? {
+        switch self {
+        case .page(let number): EntryName("page-\(number).png")
+        case .text(nil): EntryName("text.txt")
+        case .text, .entry: nil
+        }
+    }
+
+    /// Nil if the preview has nothing of that name.
+    init?(name: EntryName, of preview: Preview) {
+        let text = name.description
+        if text == "text.txt", preview.hasText {
+            self = .text(page: nil)
+        } else {
+            guard text.hasPrefix("page-"), text.hasSuffix(".png"), let number = Int(text.dropFirst(5).dropLast(4)),
+                number >= 1, number <= preview.pageCount, text == "page-\(number).png"
+            else { return nil }
+            self = .page(number)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+import Thumbnails
+import WorkerProtocol
+
+/// Previews of the store's documents, as `.previews` shows them.
+final class PreviewService: Sendable {
+    let thumbnails: ThumbnailService
+    let shelf: PreviewShelf
+
+    init(_ thumbnails: ThumbnailService) {
+        self.thumbnails = thumbnails
+        shelf = PreviewShelf { thumbnails.status(of: $0).map { ThumbnailVersion($0) } }
+    }
+
+    /// What a request has to wait for.
+    enum Need: Sendable {
+        case preview
+        case part(ShownPreview, PreviewPart)
+    }
+
+    /// Has it made. `completion` is called once, on a drawing thread, also if it cannot be.
+    func make(_ need: Need, of document: StorePath, completion: @escaping @Sendable () -> Void) {
+        switch need {
+        case .preview:
+            thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false)) { [shelf] result in
+                if case .success(let preview) = result { shelf.add(preview, of: document) }
+                completion()
+            }
+        case .part(let shown, let part):
+            thumbnails.thumbnailer.part(part, of: shown.preview) { [shelf] result in
+                shown.note(result, of: part)
+                shelf.makeRoom()
+                completion()
+            }
+        }
+    }
+
+    static func key(of path: StorePath) -> [UInt8] { Array(".previews".utf8) + (path.isRoot ? [] : [UInt8(ascii: "/")] + path.bytes) }
+
+    /// Attributes for who may read the document: folders may be entered by them, too.
+    func attributes(
+        of item: some PreviewItem, _ status: cl_status, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0
+    ) -> stat {
+        var readable = status
+        readable.st.st_mode |= (status.st.st_mode & 0o444) >> 2
+        return item.mirrored(
+            readable, at: item.document, thumbnails, inode: inode, mode: mode, links: links, size: size, modified: status.st.st_mtim)
+    }
+}
+
+/// A preview, with what was made of it so far.
+final class ShownPreview: Sendable {
+    let preview: Preview
+    let facts: String
+    /// An archive's folders, by their paths: what is in each, nil for a folder that the archive does not name itself.
+    let tree: [[String]: [String: ArchiveListing.Entry?]]
+    private struct State {
+        var made: [PreviewPart: (file: Descriptor, size: Int)] = [:]
+        var failed: Set<PreviewPart> = []
+        /// Looks at pages that were drawn for that alone.
+        var looks = 0
+    }
+    /// Leaf.
+    private let state = Mutex(State())
+    private static let looksAtOnce = 16
+
+    init(_ preview: Preview) {
+        self.preview = preview
+        facts = preview.allFacts.map { "\($0.name): \($0.value)\n" }.joined()
+        tree = Self.tree(preview.contents?.entries ?? [])
+        if let page = preview.firstPage { state.withLock { $0.made[.page(1)] = (page, Self.size(of: page)) } }
+    }
+
+    func made(_ part: PreviewPart) -> Descriptor? { state.withLock { $0.made[part]?.file } }
+
+    func size(of part: PreviewPart) -> Int? { state.withLock { $0.made[part]?.size } }
+
+    func cannotBeMade(_ part: PreviewPart) -> Bool { state.withLock { $0.failed.contains(part) } }
+
+    /// Whether a look at a part is to have it made, so that its size can be told. Who lists a long document does not have all of it
+    /// drawn: a look then tells a size of 0, until the page is opened.
+    func mayDrawToTellSize(of part: PreviewPart) -> Bool {
+        state.withLock { state in
+            guard state.made[part] == nil, !state.failed.contains(part), state.looks < Self.looksAtOnce else { return false }
+            state.looks += 1
+            return true
+        }
+    }
+
+    func opened() { state.withLock { $0.looks = 0 } }
+
+    func note(_ result: Result<Descriptor, PreviewFailure>, of part: PreviewPart) {
+        switch result {
+        case .success(let file): state.withLock { $0.made[part] = (file, Self.size(of: file)) }
+        case .failure: state.withLock { _ = $0.failed.insert(part) }
+        }
+    }
+
+    /// Bytes in memory.
+    var length: Int { state.withLock { $0.made.values.reduce(0) { $0 + $1.size } } }
+
+    /// Of what tells an item from those of other versions.
+    func key(of name: String, _ document: StorePath) -> [UInt8] {
+        PreviewService.key(of: document) + Array("/\(name)\0\(preview.version.modified) \(preview.version.size)".utf8)
+    }
+
+    private static func size(of file: Descriptor) -> Int {
+        var status = cl_status()
+        return cl_statx_fd(file.number, &status) == 0 ? Int(status.st.st_size) : 0
+    }
+
+    private static func tree(_ entries: [ArchiveListing.Entry]) -> [[String]: [String: ArchiveListing.Entry?]] {
+        var tree: [[String]: [String: ArchiveListing.Entry?]] = [:]
+        for entry in entries {
+            var folder = Array(entry.path.dropLast())
+            // A file is not also a folder: what comes later in an archive replaces what came before.
+            tree[folder, default: [:]][entry.path.last!] = .some(entry.isFolder ? nil : entry)
+            while let name = folder.popLast() {
+                guard tree[folder]?[name] == nil || tree[folder]?[name]??.isFolder == false else { break }
+                tree[folder, default: [:]][name] = .some(nil)
+            }
+        }
+        return tree
+    }
+}
+
+/// The previews that were looked at last, of the versions that documents have now. Leaf lock.
+final class PreviewShelf: Sendable {
+    private struct Place {
+        let document: StorePath
+        let shown: ShownPreview
+        var used: Int64
+    }
+    /// The ones used last, last.
+    private let places = Mutex<[Place]>([])
+    private let version: @Sendable (StorePath) -> ThumbnailVersion?
+
+    private static let most = 32
+    private static let mostBytes = 128 << 20
+    /// What nobody has looked at for so long goes when something else comes.
+    private static let lifetime: Int64 = 300_000_000_000
+
+    init(version: @escaping @Sendable (StorePath) -> ThumbnailVersion?) { self.version = version }
+
+    /// The preview of what a document holds now; nil if it is not made.
+    func shown(_ document: StorePath) -> ShownPreview? {
+        guard let version = version(document) else { return nil }
+        return places.withLock { places in
+            guard let index = places.lastIndex(where: { $0.document == document }) else { return nil }
+            var place = places.remove(at: index)
+            guard place.shown.preview.version == version else { return nil }
+            place.used = cl_monotonic_ns()
+            places.append(place)
+            return place.shown
+        }
+    }
+
+    func add(_ preview: Preview, of document: StorePath) {
+        places.withLock { places in
+            // Two may have asked: what was shown stays.
+            if let index = places.firstIndex(where: { $0.document == document }) {
+                if places[index].shown.preview.version == preview.version { return }
+                places.remove(at: index)
+            }
+            places.append(Place(document: document, shown: ShownPreview(preview), used: cl_monotonic_ns()))
+        }
+        makeRoom()
+    }
+
+    func makeRoom() {
+        let now = cl_monotonic_ns()
+        places.withLock { places in
+            places.removeAll { now - $0.used > Self.lifetime }
+            var bytes = places.reduce(0) { $0 + $1.shown.length }
+            while places.count > Self.most || bytes > Self.mostBytes && places.count > 1 { bytes -= places.removeFirst().shown.length }
+        }
+    }
+}
