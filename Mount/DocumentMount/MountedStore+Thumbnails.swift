@@ -1,3 +1,4 @@
+import FuseKernel
 import Glibc
 public import StorePrimitives
 public import SystemPackage
@@ -24,6 +25,15 @@ extension MountedStore {
             next += ((try? thumbnails.items(in: path)) ?? []).map { path.appending($0.name) }
         }
         return count
+    }
+
+    /// Takes over a picture that an app has made of what a document holds now: its thumbnails are made of that. Nothing happens if
+    /// the caller may not write the document, or if it cannot be kept.
+    public func handOverThumbnail(_ image: [UInt8], of path: StorePath, for caller: Credentials) {
+        guard let thumbnails = fileSystem.thumbnails, thumbnails.reach.may(caller, path, W_OK), let status = thumbnails.status(of: path),
+            ThumbnailService.mayBeDrawn(status), let picture = try? MemoryFile.file(image)
+        else { return }
+        thumbnails.thumbnailer.handOver(picture, of: thumbnails.subject(path, isFolder: false), ThumbnailVersion(status))
     }
 
     /// How many thumbnails were drawn, how many documents could not be, and how many wait.

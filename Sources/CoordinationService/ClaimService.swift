@@ -13,9 +13,30 @@ public protocol ServedClaim: AnyObject, Sendable {
     /// Nil as long as it waits. Throws when it was refused: it has ended then.
     func outcome() throws(ServiceFailure) -> GrantedClaim?
     /// Ends it, also while it waits. Throws `.notPublished` if what was saved within it was to be published and was not.
-    func end(_ end: ClaimEnd) throws(ServiceFailure)
+    /// - Parameter pictures: of what is published, if the claim's holder has made any.
+    func end(_ end: ClaimEnd, pictures: [DocumentPicture]) throws(ServiceFailure)
     /// Whether ending it waits for nothing, not even the disk.
     var endsAtOnce: Bool { get }
+}
+
+extension ServedClaim {
+    func end(_ end: ClaimEnd) throws(ServiceFailure) { try self.end(end, pictures: []) }
+}
+
+/// A picture of a document that who writes it has made: an image file.
+public struct DocumentPicture: Codable, Hashable, Sendable {
+    public var path: DocumentPath
+    private var image: Base64Bytes
+
+    public var bytes: [UInt8] { image.bytes }
+
+    /// Bytes of all pictures of a claim: they are sent in one message.
+    public static let mostBytes = 512 << 10
+
+    public init(path: DocumentPath, bytes: [UInt8]) {
+        self.path = path
+        image = Base64Bytes(bytes)
+    }
 }
 
 /// What becomes of what was saved within a claim.

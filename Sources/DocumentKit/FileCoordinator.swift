@@ -1,4 +1,5 @@
-import Foundation
+import CoordinationService
+public import Foundation
 import Synchronization
 
 /// Coordinates reading and writing documents with other threads and other processes, as `NSFileCoordinator`.
@@ -36,6 +37,8 @@ public final class FileCoordinator: Sendable {
         var waits: [ObjectIdentifier: AccessWait] = [:]
         /// The accesses granted.
         var accesses: [FileAccess] = []
+        /// Pictures of what is written.
+        var thumbnails: [AbsolutePath: Data] = [:]
         /// What `item(at:didMoveTo:)` has told of.
         var moves: Set<AbsolutePath> = []
     }
@@ -144,6 +147,34 @@ public final class FileCoordinator: Sendable {
             return nil
         }
         return found
+    }
+
+    // MARK: - Thumbnails
+
+    /// Hands over a picture of an item that an accessor of this coordinator writes. In a mount the item's thumbnails are made of
+    /// it, in all sizes, when what was written is published, and no program has to draw that version; in other folders, and if the
+    /// accessor throws, nothing happens. To be called within the accessor.
+    ///
+    /// - Parameters:
+    ///   - image: an image file, PNG or JPEG, say. 512 pixels a side look good in file managers. 512 KiB at most for all items of an
+    ///     access; larger ones are left out, and the thumbnail is drawn of the document.
+    ///   - url: the item.
+    public func setThumbnail(_ image: Data, forItemAt url: URL) {
+        guard image.count <= DocumentPicture.mostBytes, let path = try? AbsolutePath(url, resolvesLink: true) else { return }
+        state.withLock { $0.thumbnails[path] = image }
+    }
+
+    /// The pictures of what is in a mount.
+    func takeThumbnails(in mount: QuireMount) -> [DocumentPicture] {
+        let found = state.withLock { state in
+            let paths = state.thumbnails.keys.filter { QuireMount.holding($0) == mount }
+            return paths.map { ($0, state.thumbnails.removeValue(forKey: $0)!) }
+        }
+        var bytes = 0
+        return found.prefix { _, image in
+            bytes += image.count
+            return bytes <= DocumentPicture.mostBytes
+        }.map { DocumentPicture(path: $0.wire, bytes: Array($1)) }
     }
 
     func note(moveFrom old: AbsolutePath, to new: AbsolutePath) { state.withLock { $0.moves.formUnion([old, new]) } }

@@ -181,7 +181,7 @@ final class StubClaim: ServedClaim {
 
     func outcome() throws(ServiceFailure) -> GrantedClaim? { try decision.withLock { $0 }?.get() }
 
-    func end(_ end: ClaimEnd) { endings.withLock { $0.append(end) } }
+    func end(_ end: ClaimEnd, pictures: [DocumentPicture]) { endings.withLock { $0.append(end) } }
 
     var endsAtOnce: Bool { true }
 

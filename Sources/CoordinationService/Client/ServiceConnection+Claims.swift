@@ -7,11 +7,14 @@ extension ServiceConnection {
     }
 
     /// Ends a claim: publishes what was saved within it, or drops that, and with `keeps` keeps what is dropped for
-    /// `quire recover`.
-    public func release(_ claim: GrantedClaim, discards: Bool = false, keeps: Bool = false) throws(ServiceCallError) {
+    /// `quire recover`. `pictures` become the thumbnails of what is published.
+    public func release(
+        _ claim: GrantedClaim, discards: Bool = false, keeps: Bool = false, pictures: [DocumentPicture] = []
+    ) throws(ServiceCallError) {
         _ = try call(
             "\(CoordinationInterface.name).Release",
-            CoordinationInterface.ReleaseRequest(claim: claim.claim, discard: discards ? true : nil, keep: keeps ? true : nil),
+            CoordinationInterface.ReleaseRequest(
+                claim: claim.claim, discard: discards ? true : nil, keep: keeps ? true : nil, thumbnails: pictures.isEmpty ? nil : pictures),
             returning: Empty.self, timeout: .seconds(600))
     }
 }

@@ -11,6 +11,7 @@ enum CoordinationInterface {
         let claim: UInt64
         let discard: Bool?
         let keep: Bool?
+        var thumbnails: [DocumentPicture]?
     }
 
     static func interface(_ service: any ClaimService) -> VarlinkInterface {
@@ -29,12 +30,13 @@ enum CoordinationInterface {
                     return PendingClaim(try service.claim(request, for: connection.peer, wake: wake), connection)
                 },
                 VarlinkMethod("Release", isBrief: { (request: ReleaseRequest, connection) in
-                    connection.resource(KeptClaim.self, request.claim)?.claim.endsAtOnce ?? true
+                    request.thumbnails == nil && connection.resource(KeptClaim.self, request.claim)?.claim.endsAtOnce ?? true
                 }, onConnection: { (request, connection) in
                     guard let kept = connection.take(KeptClaim.self, request.claim) else {
                         throw ServiceFailure.notFound("claim \(request.claim) of this connection")
                     }
-                    try kept.claim.end(request.discard != true ? .published : request.keep == true ? .lost : .discarded)
+                    let end: ClaimEnd = request.discard != true ? .published : request.keep == true ? .lost : .discarded
+                    try kept.claim.end(end, pictures: request.thumbnails ?? [])
                     return Empty()
                 }),
             ])
@@ -92,8 +94,12 @@ enum CoordinationInterface {
         # Ends a claim of this connection. What its maker, and what that started, saved of
         # the claimed documents meanwhile was theirs alone: now it is published, all at
         # once, or with discard dropped; keep: what is dropped is kept for
-        # org.quire.Recover, as it is when a connection ends without this.
-        method Release(claim: int, discard: ?bool, keep: ?bool) -> ()
+        # org.quire.Recover, as it is when a connection ends without this. thumbnails: of
+        # what is published, images (in base64, 512 KiB in all) that its thumbnails are
+        # made of instead of its content.
+        method Release(claim: int, discard: ?bool, keep: ?bool, thumbnails: ?[]Picture) -> ()
+
+        type Picture (path: string, image: string)
 
         # The claim was not granted in time; message says who is in the way.
         error TimedOut (message: string)

@@ -74,7 +74,7 @@ final class FileAccess: Sendable {
         }
         var failure: FileCoordinationError?
         for hold in holds.reversed() {
-            do throws(FileCoordinationError) { try Self.release(hold, discards: discards) } catch { failure = failure ?? error }
+            do throws(FileCoordinationError) { try Self.release(hold, discards: discards, thumbnailsOf: coordinator) } catch { failure = failure ?? error }
         }
         for outer in included {
             do throws(FileCoordinationError) { try outer.leave() } catch { failure = failure ?? error }
@@ -82,12 +82,14 @@ final class FileAccess: Sendable {
         if let failure { throw failure }
     }
 
-    static func release(_ hold: Hold, discards: Bool) throws(FileCoordinationError) {
+    /// - Parameter coordinator: whose pictures become thumbnails of what is published.
+    static func release(_ hold: Hold, discards: Bool, thumbnailsOf coordinator: FileCoordinator? = nil) throws(FileCoordinationError) {
         switch hold {
         case .local(let id): LocalAccessTable.shared.release(id)
         case .claim(let channel, let claim, let isOwn):
             do throws(ServiceCallError) {
-                try channel.release(claim, discards: discards)
+                let pictures = coordinator?.takeThumbnails(in: channel.mount) ?? []
+                try channel.release(claim, discards: discards, pictures: discards ? [] : pictures)
                 if isOwn { ClaimChannels.shared.give(channel) }
             } catch {
                 if isOwn { ClaimChannels.shared.drop(channel) }

@@ -23,9 +23,9 @@ final class ClaimChannel: Sendable {
         }
     }
 
-    func release(_ claim: GrantedClaim, discards: Bool) throws(ServiceCallError) {
+    func release(_ claim: GrantedClaim, discards: Bool, pictures: [DocumentPicture] = []) throws(ServiceCallError) {
         try connection.withLock { (connection) throws(ServiceCallError) in
-            try connection.release(claim, discards: discards)
+            try connection.release(claim, discards: discards, pictures: pictures)
         }
     }
 

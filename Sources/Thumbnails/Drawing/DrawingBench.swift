@@ -57,11 +57,17 @@ final class DrawingBench: Sendable {
             }
             let ticket = kind.map { thumbnailer.contents.begin(subject, content, $0) }
             defer { if let ticket { thumbnailer.contents.end(ticket) } }
-            let image = try image(of: subject, content, kind, size, thumbnailer)
+            var image = try handed(subject, version, size, thumbnailer)
+            let isHanded = image != nil
+            if image == nil {
+                image = try self.image(of: subject, content, kind, size, thumbnailer)
+                // The app's own may have come meanwhile.
+                if let picture = try handed(subject, version, size, thumbnailer) { image = picture }
+            }
             // Written in place meanwhile: what was drawn may be of neither.
             guard let now = try? Self.version(of: content), now == version else { return .failed("it was changed meanwhile") }
-            let entry = try store(image, subject, version, size, cache)
-            if let kind { thumbnailer.contents.add(subject, kind) }
+            let entry = try store(image!, subject, version, size, cache)
+            if let kind, !isHanded { thumbnailer.contents.add(subject, kind) }
             thumbnailer.drawnCount.add(1, ordering: .relaxed)
             return .drawn(version, entry)
         } catch {
@@ -70,6 +76,14 @@ final class DrawingBench: Sendable {
             if subject.parts == nil { try? cache.storeRefusal(error.reason, of: subject.uri, version) }
             return .refused(error.reason)
         }
+    }
+
+    /// The picture that an app has made itself.
+    private func handed(
+        _ subject: DrawingSubject, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> [UInt8]? {
+        guard let picture = thumbnailer.handed.picture(of: subject.uri, version) else { return nil }
+        return try? self.picture(.draw(.image, maximum: size.pixels, page: 0), [picture], thumbnailer)
     }
 
     private func store(

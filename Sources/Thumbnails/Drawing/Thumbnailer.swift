@@ -9,6 +9,7 @@ public final class Thumbnailer: Sendable {
     let log: Logger
     let queue = DrawingQueue()
     let contents = DrawnContents()
+    let handed = HandedPictures()
     /// The program of the workers.
     let workerProgram: String
     private let benches: [DrawingBench]

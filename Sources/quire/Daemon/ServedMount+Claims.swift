@@ -107,10 +107,12 @@ private final class ClaimInMount: ServedClaim {
         }
     }
 
-    func end(_ end: ClaimEnd) throws(ServiceFailure) {
+    func end(_ end: ClaimEnd, pictures: [DocumentPicture]) throws(ServiceFailure) {
         do throws(WorkspaceFailure) {
             switch end {
-            case .published: try mount.store.release(ticket, .published)
+            case .published:
+                try mount.store.release(ticket, .published)
+                for picture in pictures { handOver(picture) }
             case .discarded: try mount.store.release(ticket, .discarded)
             case .lost: try mount.store.release(ticket, .lost)
             }
@@ -119,6 +121,14 @@ private final class ClaimInMount: ServedClaim {
                 "\(mount.place(error.path)): what was saved within the claim cannot be published (\(error.errno)); none of it was, "
                     + "and it is kept: see 'quire recover list'")
         }
+    }
+
+    /// Of a document that the claim included, and that its holder may write.
+    private func handOver(_ picture: DocumentPicture) {
+        guard let path = try? mount.item(picture.path), picture.bytes.count <= DocumentPicture.mostBytes,
+            intents.contains(where: { $0.isWriting && (path == $0.path || path.isInside($0.path)) })
+        else { return }
+        mount.store.handOverThumbnail(picture.bytes, of: path, for: asker)
     }
 
     var endsAtOnce: Bool { !mount.store.hasSaves(ticket) }
