@@ -46,11 +46,6 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .target(
-            name: "DocumentKit",
-            dependencies: [
-                "CoordinationService", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
-            ]),
         // What a worker is asked and answers.
         .target(name: "WorkerProtocol"),
         .systemLibrary(
@@ -77,6 +72,14 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["CGio", "CPng"]),
+        .systemLibrary(name: "CCairo", path: "Sources/DocumentKit/CCairo", pkgConfig: "cairo-pdf", providers: [.apt(["libcairo2-dev"])]),
+        .target(
+            name: "DocumentKit",
+            dependencies: [
+                "CoordinationService", "Thumbnails", "WorkerProtocol", "StorePrimitives", "CLinux", "CCairo",
+                .product(name: "Logging", package: "swift-log"), .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            exclude: ["CCairo"]),
         .systemLibrary(
             name: "CFuse", path: "Mount/CFuse", pkgConfig: "fuse3",
             providers: [.apt(["libfuse3-dev"])]),
@@ -103,7 +106,9 @@ let package = Package(
             ],
             exclude: ["CSixel"]),
         .executableTarget(name: "QuireEdit", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireEdit"),
+        .executableTarget(name: "QuireLook", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireLook"),
         .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),
+        .executableTarget(name: "SketchPictures", dependencies: ["DocumentKit"], path: "Sources/Examples/SketchPictures"),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestSupport"]),
         .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives", "TestSupport"]),
         .testTarget(
@@ -142,8 +147,8 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "TestSupport", "quire", "ThumbnailWorker", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireSync",
-                .product(name: "SystemPackage", package: "swift-system"),
+                "TestSupport", "quire", "ThumbnailWorker", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireLook",
+                "QuireSync", "SketchPictures", .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .target(name: "CSystemCalls", path: "Tests/PosixChecks/CSystemCalls"),
         .target(

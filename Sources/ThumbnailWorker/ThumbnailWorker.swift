@@ -36,6 +36,8 @@ enum ThumbnailWorker {
             try ProgramRun.draw(command, suffix: suffix, files.input(0), maximum: maximum).write(to: files.output)
         case .facts(let subject): .facts(try DocumentFacts.read(subject, files.input(0)))
         case .text(let subject, let page): try files.write(try DocumentText.read(subject, files.input(0), page: page).utf8.prefix(WorkLimits.text))
+        case .links(let subject, let page):
+            try files.write(subject == .pages ? try PdfDocument(files.input(0)).links(page: page).bytes : [])
         case .list: try files.write(try ArchiveContents.list(files.input(0)).bytes)
         case .extract(let entry): try files.write(try ArchiveContents.extract(files.input(0), entry: entry))
         case .convert(let command, let suffix, let result):

@@ -65,6 +65,10 @@ extension WorkRequest {
             fields.add("text")
             fields.add(subject.rawValue)
             fields.add(page ?? -1)
+        case .links(let subject, let page):
+            fields.add("links")
+            fields.add(subject.rawValue)
+            fields.add(page)
         case .list: fields.add("list")
         case .extract(let entry):
             fields.add("extract")
@@ -103,6 +107,10 @@ extension WorkRequest {
             guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let page = fields.number(in: -1...1_000_000)
             else { return nil }
             self = .text(subject, page: page < 0 ? nil : page)
+        case "links":
+            guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let page = fields.number(in: 0...1_000_000)
+            else { return nil }
+            self = .links(subject, page: page)
         case "list": self = .list
         case "extract":
             guard let entry = fields.number(in: 0...WorkLimits.entries) else { return nil }

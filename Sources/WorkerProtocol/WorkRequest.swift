@@ -12,6 +12,8 @@ public enum WorkRequest: Equatable, Sendable {
     case facts(Subject)
     /// What can be read in it, as UTF-8. `page` counts from 0; nil means all.
     case text(Subject, page: Int?)
+    /// The links on a page, which counts from 0: a `LinkListing`.
+    case links(Subject, page: Int)
     /// What an archive holds: an `ArchiveListing`.
     case list
     /// The content of an archive's entry, which counts from 0 in the archive's own order.

@@ -236,7 +236,7 @@ extension PreviewPart {
         switch self {
         case .page(let number): EntryName("page-\(number).png")
         case .text(nil): EntryName("text.txt")
-        case .text, .entry: nil
+        case .text, .links, .entry: nil
         }
     }
 

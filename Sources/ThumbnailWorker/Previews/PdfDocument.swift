@@ -34,6 +34,31 @@ final class PdfDocument {
         return facts
     }
 
+    /// Links to other places than in the document itself.
+    func links(page number: Int) throws(Refusal) -> LinkListing {
+        guard number < pageCount, let page = poppler_document_get_page(document, Int32(number)) else {
+            throw Refusal("it has \(pageCount) pages")
+        }
+        defer { g_object_unref(UnsafeMutableRawPointer(page)) }
+        var (width, height) = (0.0, 0.0)
+        poppler_page_get_size(page, &width, &height)
+        guard width > 0, height > 0, let mappings = poppler_page_get_link_mapping(page) else { return LinkListing(links: []) }
+        defer { poppler_page_free_link_mapping(mappings) }
+        var links: [LinkListing.Link] = []
+        var next: UnsafeMutablePointer<GList>? = mappings
+        while let item = next {
+            next = item.pointee.next
+            let mapping = item.pointee.data.assumingMemoryBound(to: PopplerLinkMapping.self).pointee
+            guard let action = mapping.action, action.pointee.type == POPPLER_ACTION_URI, let target = action.pointee.uri.uri else { continue }
+            // PDF counts from the bottom.
+            links.append(
+                LinkListing.Link(
+                    target: String(cString: target), x: mapping.area.x1 / width, y: 1 - mapping.area.y2 / height,
+                    width: (mapping.area.x2 - mapping.area.x1) / width, height: (mapping.area.y2 - mapping.area.y1) / height))
+        }
+        return LinkListing(links: links)
+    }
+
     /// - Parameter page: nil for all, up to a limit.
     func text(page: Int?) throws(Refusal) -> String {
         let pages = page.map { $0..<($0 + 1) } ?? 0..<pageCount

@@ -280,7 +280,7 @@ extension WorkRequest {
     var maximum: Int {
         switch self {
         case .draw(_, let maximum, _), .collage(_, let maximum), .run(_, _, let maximum): maximum
-        case .probe, .facts, .text, .list, .extract, .convert: 0
+        case .probe, .facts, .text, .links, .list, .extract, .convert: 0
         }
     }
 }

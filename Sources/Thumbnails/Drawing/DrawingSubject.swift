@@ -1,3 +1,5 @@
+import CLinux
+import Glibc
 public import StorePrimitives
 public import SystemPackage
 
@@ -20,6 +22,19 @@ public struct DrawingSubject: Sendable {
         self.uri = uri
         self.open = open
         self.parts = parts
+    }
+}
+
+extension DrawingSubject {
+    /// A document by its path, as it is opened by any app. - Parameter path: from `/` on.
+    public init?(document path: [UInt8]) {
+        guard let name = path.split(separator: UInt8(ascii: "/")).last.flatMap({ EntryName($0) }) else { return nil }
+        self.init(name: name, uri: DesktopURI.uri(ofPath: path)) { () throws(Errno) in
+            let number = (path + [0]).withUnsafeBytes {
+                cl_openat(AT_FDCWD, $0.assumingMemoryBound(to: CChar.self).baseAddress, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
+            }
+            return Descriptor(owning: try check(number))
+        }
     }
 }
 

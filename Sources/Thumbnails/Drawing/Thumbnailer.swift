@@ -1,5 +1,5 @@
 public import Logging
-import StorePrimitives
+public import StorePrimitives
 import Synchronization
 
 /// Draws thumbnails into a cache: one thread and one worker for each processor, in the background.
@@ -37,6 +37,12 @@ public final class Thumbnailer: Sendable {
     ) -> Bool {
         startIfNeeded()
         return queue.add(subject, size, urgency, completion)
+    }
+
+    /// Whether anybody draws documents of a content's type, or makes previews of them.
+    public func canPreview(_ name: EntryName, _ content: Descriptor) -> Bool {
+        let type = DocumentType(of: name) { DrawingBench.beginning(of: content) }
+        return !providers.providers(for: type).isEmpty || !providers.converters(for: type).isEmpty
     }
 
     /// Has something else done where documents are drawn. `cancel` is called instead, if too many wait or `stop` was called.

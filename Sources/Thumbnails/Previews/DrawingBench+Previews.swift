@@ -84,8 +84,10 @@ extension DrawingBench {
             }
             bytes = try page(number, preview.form, preview.name, content, pixels: pixels, thumbnailer)
         case (.text(let page), .builtIn(let drawing)): bytes = try self.bytes(.text(drawing, page: page.map { $0 - 1 }), content, thumbnailer)
+        case (.links(let page), .builtIn(let drawing)):
+            bytes = try self.bytes(.links(drawing, page: max(0, page - 1)), content, thumbnailer)
         case (.entry(let index), .builtIn): bytes = try self.bytes(.extract(entry: index), content, thumbnailer)
-        case (.text, _), (.entry, _): throw Refusal("there is no such thing in it", isLasting: true)
+        case (.text, _), (.links, _), (.entry, _): throw Refusal("there is no such thing in it", isLasting: true)
         }
         return try Self.file(bytes)
     }

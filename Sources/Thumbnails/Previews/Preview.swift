@@ -69,6 +69,8 @@ public enum PreviewPart: Hashable, Sendable {
     case page(Int)
     /// UTF-8, 1 MiB at most; of one page or of all.
     case text(page: Int?)
+    /// The links on a page that counts from 1: a `LinkListing`.
+    case links(page: Int)
     /// The content of an archive's entry, by its index.
     case entry(Int)
 }
