@@ -59,7 +59,7 @@ public final class MountedStore: Sendable {
             : VirtualFolders.Parts(
                 recents: recents, tags: TagFolder(tagFolders, tags: [], place: []),
                 thumbnailer: Thumbnailer(
-                    cache: ThumbnailCache(folder: configuration.thumbnailFolder), providers: ProviderTable(),
+                    folder: configuration.thumbnailFolder, providers: ProviderTable(),
                     workerProgram: configuration.workerProgram, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: log),
                 mountPoint: configuration.mountPoint, reach: reach, isListed: configuration.options.virtualFolders == .listed)
 

@@ -33,6 +33,8 @@ public final class ParkedReply<Answer>: @unchecked Sendable {
     /// Gives the duty to answer to `body`, unless somebody has answered. Not from within `interrupted`: libfuse holds the
     /// request's lock there.
     public func end(_ body: (consuming Reply<Answer>) -> Void) {
+        // Once it is answered the request is no more.
+        guard reply.withLock({ $0 != nil }) else { return }
         fuse_req_interrupt_func(request, nil, nil)
         guard let reply = reply.withLock({ $0.take() }) else { return }
         body(reply)

@@ -1,6 +1,7 @@
 #include "messages.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/ioprio.h>
 #include <poll.h>
 #include <sched.h>
@@ -42,7 +43,7 @@ int cl_send_message(int channel, const void *bytes, size_t length, const int *de
         memcpy(CMSG_DATA(rights), descriptors, count * sizeof(int));
     }
     ssize_t sent;
-    while ((sent = sendmsg(channel, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {}
+    while ((sent = sendmsg(channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 && errno == EINTR) {}
     return sent < 0 ? -errno : 0;
 }
 
@@ -77,9 +78,15 @@ int cl_receive_message(int channel, void *bytes, size_t capacity, int *descripto
 }
 
 int cl_memory_file(const char *name) {
-    int file = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-    if (file < 0 && errno == EINVAL) file = memfd_create(name, MFD_CLOEXEC);
+    int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (file < 0 && errno == EINVAL) file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     return file < 0 ? -errno : file;
+}
+
+void cl_drop_memory_file(int file) {
+    // In this order: it can be made larger until it is sealed.
+    fcntl(file, F_ADD_SEALS, F_SEAL_GROW);
+    if (ftruncate(file, 0) < 0) return;
 }
 
 void cl_become_idle(void) {

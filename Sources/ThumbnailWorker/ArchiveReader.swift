@@ -8,7 +8,7 @@ final class ArchiveReader {
 
     /// Throws if it is no archive.
     init(_ input: Int32) throws(Refusal) {
-        guard let archive = archive_read_new() else { throw Refusal("there is no memory") }
+        guard let archive = archive_read_new() else { throw Refusal("there is no memory", isPassing: true) }
         self.archive = archive
         archive_read_support_filter_all(archive)
         archive_read_support_format_all(archive)

@@ -104,7 +104,7 @@ struct Picture {
         var written = 0
         while written < length {
             let count = pwrite(output, pixels + written, length - written, off_t(written))
-            guard count > 0 else { throw Refusal("there is no memory for the picture") }
+            guard count > 0 else { throw Refusal("there is no memory for the picture", isPassing: true) }
             written += count
         }
         return .picture(width: width, height: height, bands: bands)

@@ -1,18 +1,11 @@
 import Glibc
 import WorkerProtocol
 
-/// Has a program of somebody else's draw. Each has a sandbox of its own, which is taken down after it.
+/// Has a program of somebody else's draw or convert. Each has a sandbox of its own, which is taken down after it.
 enum ProgramRun {
-    static func draw(_ command: [String], suffix: String, _ input: Int32, maximum: Int) throws(Refusal) -> Picture {
-        let output = try result(of: command, suffix: suffix, input, at: WorkPaths.output)
-        defer { close(output) }
-        Libraries.start()
-        return try Picture(of: output, maximum: maximum)
-    }
-
     /// The bytes of what the program makes.
-    static func convert(_ command: [String], suffix: String, _ input: Int32, result path: String) throws(Refusal) -> [UInt8] {
-        let output = try result(of: command, suffix: suffix, input, at: path)
+    static func convert(_ command: [String], suffix: String, _ files: WorkFiles, result path: String) throws(Refusal) -> [UInt8] {
+        let output = try result(of: command, suffix: suffix, files, at: path)
         defer { close(output) }
         var bytes = [UInt8](repeating: 0, count: WorkLimits.result + 1)
         var length = 0
@@ -26,10 +19,12 @@ enum ProgramRun {
     }
 
     /// Runs the program, and opens what it has made.
-    private static func result(of command: [String], suffix: String, _ input: Int32, at path: String) throws(Refusal) -> Int32 {
+    private static func result(of command: [String], suffix: String, _ files: WorkFiles, at path: String) throws(Refusal) -> Int32 {
         guard let program = command.first else { throw Refusal("no program was named") }
-        // A copy, so that the program has a file with a name, and nothing by which the document itself could be changed.
-        try copy(input, to: WorkPaths.input(suffix: suffix))
+        // A copy, so that the program has a file with a name, and nothing by which the document itself could be changed: it might
+        // open again what this process has open.
+        try copy(try files.input(0), to: WorkPaths.input(suffix: suffix))
+        files.closeInputs()
         let status = try run(command)
         guard status == 0 else { throw Refusal("\(program) failed (\(ending(status)))") }
         let output = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

@@ -21,7 +21,7 @@ enum ThumbnailWorker {
             do throws(Refusal) {
                 reply = try carryOut(request, files)
             } catch {
-                reply = .refused(error.reason)
+                reply = .refused(error.reason, isPassing: error.isPassing)
             }
             channel.answer(reply)
         }
@@ -32,8 +32,6 @@ enum ThumbnailWorker {
         case .draw(let subject, let maximum, let page):
             try draw(subject, files.input(0), maximum: maximum, page: page).write(to: files.output)
         case .collage(let count, let maximum): try Collage.draw(try files.inputs(count), maximum: maximum).write(to: files.output)
-        case .run(let command, let suffix, let maximum):
-            try ProgramRun.draw(command, suffix: suffix, files.input(0), maximum: maximum).write(to: files.output)
         case .facts(let subject): .facts(try DocumentFacts.read(subject, files.input(0)))
         case .text(let subject, let page): try files.write(try DocumentText.read(subject, files.input(0), page: page).utf8.prefix(WorkLimits.text))
         case .links(let subject, let page):
@@ -41,7 +39,7 @@ enum ThumbnailWorker {
         case .list: try files.write(try ArchiveContents.list(files.input(0)).bytes)
         case .extract(let entry): try files.write(try ArchiveContents.extract(files.input(0), entry: entry))
         case .convert(let command, let suffix, let result):
-            try files.write(try ProgramRun.convert(command, suffix: suffix, files.input(0), result: result))
+            try files.write(try ProgramRun.convert(command, suffix: suffix, files, result: result))
         case .probe(let path): .possible(Probe.possible(path, try files.input(0)))
         }
     }
@@ -62,5 +60,11 @@ enum ThumbnailWorker {
 /// Why something is not drawn, for a person.
 struct Refusal: Error {
     let reason: String
-    init(_ reason: String) { self.reason = reason }
+    /// It may go another time: there was no memory.
+    let isPassing: Bool
+
+    init(_ reason: String, isPassing: Bool = false) {
+        self.reason = reason
+        self.isPassing = isPassing
+    }
 }

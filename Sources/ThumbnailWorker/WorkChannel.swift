@@ -4,9 +4,15 @@ import WorkerProtocol
 
 /// The descriptors of one request, closed with it.
 final class WorkFiles {
-    private let numbers: [Int32]
+    private var numbers: [Int32]
 
     init(numbers: [Int32]) { self.numbers = numbers }
+
+    /// From now on there is the output alone.
+    func closeInputs() {
+        for number in numbers.dropFirst() { close(number) }
+        numbers = Array(numbers.prefix(1))
+    }
 
     deinit { for number in numbers { close(number) } }
 

@@ -53,11 +53,6 @@ extension WorkRequest {
             fields.add("collage")
             fields.add(count)
             fields.add(maximum)
-        case .run(let command, let suffix, let maximum):
-            fields.add("run")
-            fields.add(suffix)
-            fields.add(maximum)
-            for word in command { fields.add(word) }
         case .facts(let subject):
             fields.add("facts")
             fields.add(subject.rawValue)
@@ -96,10 +91,6 @@ extension WorkRequest {
         case "collage":
             guard let count = fields.number(in: 1...8), let maximum = fields.number(in: 1...WorkLimits.side) else { return nil }
             self = .collage(count: count, maximum: maximum)
-        case "run":
-            guard let suffix = fields.text(), let maximum = fields.number(in: 1...WorkLimits.side) else { return nil }
-            guard let command = fields.texts() else { return nil }
-            self = .run(command: command, suffix: suffix, maximum: maximum)
         case "facts":
             guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }) else { return nil }
             self = .facts(subject)
@@ -136,9 +127,10 @@ extension WorkReply {
             fields.add(width)
             fields.add(height)
             fields.add(bands)
-        case .refused(let reason):
+        case .refused(let reason, let isPassing):
             fields.add("refused")
             fields.add(String(reason.prefix(1_000)))
+            fields.add(isPassing ? 1 : 0)
         case .facts(let facts):
             fields.add("facts")
             for fact in facts {
@@ -164,8 +156,8 @@ extension WorkReply {
             else { return nil }
             self = .picture(width: width, height: height, bands: bands)
         case "refused":
-            guard let reason = fields.text() else { return nil }
-            self = .refused(reason)
+            guard let reason = fields.text(), let isPassing = fields.number(in: 0...1) else { return nil }
+            self = .refused(Fact.plain(reason), isPassing: isPassing == 1)
         case "possible":
             guard let findings = fields.texts() else { return nil }
             self = .possible(findings)

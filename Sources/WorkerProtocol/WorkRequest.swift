@@ -5,9 +5,6 @@ public enum WorkRequest: Equatable, Sendable {
     case draw(Subject, maximum: Int, page: Int)
     /// A folder's picture, made of pictures of what is in it: `count` descriptors.
     case collage(count: Int, maximum: Int)
-    /// The picture that a program of somebody else's draws of a document, which it finds at `WorkPaths.input` and leaves at
-    /// `WorkPaths.output`.
-    case run(command: [String], suffix: String, maximum: Int)
     /// What a document says of itself.
     case facts(Subject)
     /// What can be read in it, as UTF-8. `page` counts from 0; nil means all.
@@ -45,8 +42,8 @@ public enum WorkRequest: Equatable, Sendable {
 public enum WorkReply: Equatable, Sendable {
     /// 8 bits each of red, green and blue, and of opacity if `bands` is 4, row by row without gaps.
     case picture(width: Int, height: Int, bands: Int)
-    /// Why it cannot be drawn, for a person.
-    case refused(String)
+    /// Why it cannot be drawn, for a person; and whether it may be another time.
+    case refused(String, isPassing: Bool)
     case facts([Fact])
     /// So many bytes were written as the result.
     case written(Int)
@@ -66,7 +63,8 @@ public struct Fact: Hashable, Sendable, Codable {
         self.value = Self.plain(value.description)
     }
 
-    private static func plain(_ text: String) -> String {
+    /// One line, without what a terminal would obey.
+    public static func plain(_ text: String) -> String {
         let scalars = text.unicodeScalars.filter { $0.properties.generalCategory != .control && $0.properties.generalCategory != .format }
         return String(String.UnicodeScalarView(scalars.prefix(500)))
     }

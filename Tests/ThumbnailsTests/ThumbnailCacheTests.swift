@@ -30,7 +30,7 @@ struct CacheFixture {
 
     func texts(_ kind: String) throws -> [String: String] {
         let bytes = try #require(FileBytes.of(path(kind)))
-        return try #require(PngTexts.read(bytes))
+        return try #require(PngTexts.read(bytes)).texts
     }
 }
 

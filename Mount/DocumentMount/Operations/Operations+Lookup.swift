@@ -7,8 +7,10 @@ import SystemPackage
 extension MountedFileSystem {
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
         if let item = table.node(parent).item {
-            if let folder = item as? ThumbnailFolder, reply.canWait, let picture = undrawn(name, in: folder, caller) {
-                return wait(for: picture, caller, in: parent, EntryName(copying: name), reply)
+            if let folder = item as? ThumbnailFolder, let picture = undrawn(name, in: folder, caller) {
+                if reply.canWait { return wait(for: picture, caller, in: parent, EntryName(copying: name), reply) }
+                // It is there at a later look.
+                picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited)
             }
             if let folder = item as? any PreviewItem, let need = folder.needed(for: EntryName(copying: name)) {
                 return lookUpPreview(EntryName(copying: name), in: folder, need, caller, parent: parent, reply)
@@ -31,7 +33,7 @@ extension MountedFileSystem {
 
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let parent = table.node(parent)
-        noteFileManager(name, in: parent, caller)
+        let isLook = noteFileManager(name, in: parent, caller)
         if let item = parent.item {
             let credentials = credentials(of: caller)
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials) }
@@ -53,7 +55,8 @@ extension MountedFileSystem {
             return isRepeated ? onTheWay(entry) : entry
         } catch .noSuchFileOrDirectory {
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials(of: caller)) }
-            return .absent(validity: cacheTime)
+            // The next look is to be heard of, too.
+            return .absent(validity: isLook ? .none : cacheTime)
         }
     }
 

@@ -17,8 +17,8 @@ extension MountedFileSystem {
             service.make(need, of: document) {}
             return reply.fail(.resourceTemporarilyUnavailable)
         }
-        let awaited = ThumbnailLooks.Awaited(reply, caller, answer: answer)
         let looks = service.thumbnails.looks
+        let awaited = ThumbnailLooks.Awaited(reply, caller, in: looks, answer: answer)
         looks.wait(awaited)
         service.make(need, of: document) { looks.finished(awaited) }
     }

@@ -62,6 +62,7 @@ protocol PreviewItem: VirtualItem {
 extension PreviewItem {
     var validity: CacheTime { service.thumbnails.validity(of: document) }
     func needed(for name: EntryName) -> PreviewService.Need? { nil }
+    func checkMayRead(_ caller: Credentials) throws(Errno) { try service.thumbnails.checkMayRead(document, caller) }
 }
 
 /// `.previews/DOCUMENT`: `facts.txt`, `text.txt`, `page-1.png` and so on, and `contents` of an archive.

@@ -12,26 +12,28 @@ import Thumbnails
 extension MountedFileSystem {
     private static let looksOfFileManagers = [".hidden", ".directory"].map { EntryName($0) }
 
+    /// Whether a name is one of those; then its folder is drawn soon.
     @inline(__always)
-    func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) {
+    func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
         guard name[0] == CChar(UInt8(ascii: ".")), name[1] == CChar(UInt8(ascii: "h")) || name[1] == CChar(UInt8(ascii: "d")) else {
-            return
+            return false
         }
-        noteLook(for: name, in: parent, caller)
+        return noteLook(for: name, in: parent, caller)
     }
 
     @inline(never)
-    private func noteLook(for name: BorrowedName, in parent: Node, _ caller: Caller) {
-        guard let thumbnails, Self.looksOfFileManagers.contains(where: { $0.matches(name) }) else { return }
+    private func noteLook(for name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
+        guard let thumbnails, Self.looksOfFileManagers.contains(where: { $0.matches(name) }) else { return false }
         let credentials = credentials(of: caller)
         if let item = parent.item {
-            guard SharedThumbnails.isOffered(in: item) else { return }
+            guard SharedThumbnails.isOffered(in: item) else { return true }
             thumbnails.looks.opened(item.key, by: caller) { thumbnails.drawAll(behind: item, for: credentials) }
         } else if let folder = parent.path {
             thumbnails.looks.opened(folder.bytes, by: caller) {
                 thumbnails.drawAll(in: folder, Self.sizesOfFileManagers, for: credentials, announcing: true)
             }
         }
+        return true
     }
 
     /// What file managers show: icons, and on screens with small pixels or in larger views the next size.

@@ -30,7 +30,7 @@ extension MountedFileSystem {
         for picture: UndrawnPicture, _ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>
     ) {
         // Safe: the kernel keeps the folder's node for as long as a LOOKUP in it is not answered.
-        let awaited = ThumbnailLooks.Awaited(reply, caller) { [unowned self] reply in
+        let awaited = ThumbnailLooks.Awaited(reply, caller, in: picture.service.looks) { [unowned self] reply in
             answer(reply) { () throws(Errno) in
                 try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
             }

@@ -76,7 +76,7 @@ final class SharedThumbnailsOfSize: VirtualItem {
         guard let document = document(ofSum: name, caller), service.reach.may(caller, document, R_OK),
             let status = service.status(of: document), ThumbnailService.mayBeDrawn(status)
         else { throw .noSuchFileOrDirectory }
-        if let entry = service.entry(of: document, size) { return entry }
+        if let entry = service.entry(of: document, size, isPersonal: isPersonal) { return entry }
         if service.isUndrawn(document, status, size) {
             service.draw(document, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [service] outcome in
                 // Whoever shows the document looks again.
@@ -87,6 +87,10 @@ final class SharedThumbnailsOfSize: VirtualItem {
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] { [] }
+
+    private var isPersonal: Bool {
+        if case .virtual = place { true } else { false }
+    }
 
     private func document(ofSum name: EntryName, _ caller: Credentials) -> StorePath? {
         switch place {

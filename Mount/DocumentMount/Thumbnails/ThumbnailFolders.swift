@@ -2,6 +2,7 @@ import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
+import Synchronization
 import SystemPackage
 import Thumbnails
 
@@ -124,14 +125,19 @@ final class ThumbnailEntry: VirtualItem {
     let document: StorePath
     private let size: ThumbnailSize
     private let uri: String
-    /// The document's.
+    /// The document's, when it was looked up.
     private let status: cl_status
     private let entry: ThumbnailCache.Entry
+    /// It was reached by a folder that shows each user something else.
+    private let isPersonal: Bool
+    /// The attributes have been told once.
+    private let isTold = Atomic<Bool>(false)
 
     init(
         _ service: ThumbnailService, _ document: StorePath, _ size: ThumbnailSize, uri: String, _ status: cl_status,
-        _ entry: ThumbnailCache.Entry
+        _ entry: ThumbnailCache.Entry, isPersonal: Bool = false
     ) {
+        self.isPersonal = isPersonal
         self.service = service
         self.document = document
         self.size = size
@@ -145,12 +151,17 @@ final class ThumbnailEntry: VirtualItem {
     var key: [UInt8] { Array(".thumbnails/\(size.rawValue)/".utf8) + document.bytes + Array("\0\(entry.drawn) \(entry.length)".utf8) }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
+        // The kernel keeps an item for as long as it knows its node.
+        let isFirst = !isTold.exchange(true, ordering: .relaxed)
+        guard let status = isFirst ? status : service.status(of: document) else { throw .noSuchFileOrDirectory }
         let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length), modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)))
     }
 
-    var validity: CacheTime { service.validity(of: document) }
+    var validity: CacheTime { isPersonal && service.reach.actsForCallers ? .none : service.validity(of: document) }
+
+    func checkMayRead(_ caller: Credentials) throws(Errno) { try service.checkMayRead(document, caller) }
 
     func checkIsCurrent() throws(Errno) {
         guard let current = service.entry(of: document, size), current.entry == entry else { throw .staleNFSFileHandle }

@@ -10,23 +10,38 @@ import SystemPackage
 /// A folder that somebody opens is drawn a moment later, unless the same process, or others that its parent has started, open
 /// more folders by then: that is a walk through the tree, which is not what pictures are drawn for.
 final class ThumbnailLooks: Sendable {
-    /// A request that is answered when something is drawn.
-    final class Awaited: Sendable {
-        let deadline: Int64
-        fileprivate let listen: @Sendable () -> Void
+    /// A request that is answered when something is drawn. Whoever takes it from the table answers it.
+    final class Awaited: @unchecked Sendable {
+        let deadline = cl_monotonic_ns() + ThumbnailLooks.patience
+        private let parked: AnyObject
+        fileprivate let listen: () -> Void
         /// Answers, when it is drawn or will not be.
-        fileprivate let end: @Sendable () -> Void
+        fileprivate let end: () -> Void
+        fileprivate let fail: () -> Void
+        /// The caller was killed before this was in the table. Guarded by the state's lock.
+        fileprivate var wasKilled = false
 
         init<Answer>(
-            _ reply: consuming Reply<Answer>, _ caller: Caller, answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
+            _ reply: consuming Reply<Answer>, _ caller: Caller, in looks: ThumbnailLooks,
+            answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
         ) {
-            deadline = cl_monotonic_ns() + ThumbnailLooks.patience
             let thread = caller.thread
-            let parked = ParkedReply(reply) { parked in
-                if ProcessFacts.isBeingKilled(thread) { parked.answerInterrupt(.interrupted) }
+            let owner = Unowned()
+            let parked = ParkedReply(reply) { [unowned looks] parked in
+                guard let awaited = owner.awaited, ProcessFacts.isBeingKilled(thread), looks.givesUp(awaited) else { return }
+                parked.answerInterrupt(.interrupted)
             }
+            self.parked = parked
             listen = { parked.listen() }
             end = { parked.end { answer($0) } }
+            fail = { parked.fail(.interrupted) }
+            owner.awaited = self
+        }
+
+        /// Lets the interrupt's closure find the request that it belongs to.
+        private final class Unowned: @unchecked Sendable {
+            // Safe: set before anything can be interrupted, and not changed.
+            weak var awaited: Awaited?
         }
     }
 
@@ -103,9 +118,21 @@ final class ThumbnailLooks: Sendable {
 
     /// Has a request answered when `finished` is called, or its time is over.
     func wait(_ awaited: Awaited) {
+        // An interrupt that came before is told within this call, when nothing may be answered yet.
         awaited.listen()
-        state.withLock { $0.awaited[ObjectIdentifier(awaited)] = awaited }
-        wake.signal()
+        let isWaiting = state.withLock { state in
+            if !awaited.wasKilled { state.awaited[ObjectIdentifier(awaited)] = awaited }
+            return !awaited.wasKilled
+        }
+        isWaiting ? wake.signal() : awaited.fail()
+    }
+
+    /// Its caller is being killed. Whether nobody else answers.
+    private func givesUp(_ awaited: Awaited) -> Bool {
+        state.withLock { state in
+            awaited.wasKilled = true
+            return state.awaited.removeValue(forKey: ObjectIdentifier(awaited)) != nil
+        }
     }
 
     func finished(_ awaited: Awaited) {

@@ -44,13 +44,18 @@ extension ThumbnailService {
     }
 
     private func move(_ old: StorePath, to new: StorePath) {
-        guard let status = status(of: new) else { return }
+        // Moved on by now: what follows has it drawn there.
+        guard let status = status(of: new) else {
+            cache.remove(uri(of: old))
+            return
+        }
         cache.move(uri(of: old), to: uri(of: new), ThumbnailVersion(status))
     }
 
     private static let mostMoved = 20_000
 
     private func moveTree(from old: StorePath, to new: StorePath) {
+        move(old, to: new)
         var folders = [new]
         var count = 0
         while let folder = folders.popLast() {

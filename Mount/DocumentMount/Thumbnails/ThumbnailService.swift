@@ -54,6 +54,7 @@ final class ThumbnailService: Sendable {
     }
 
     func start(mountPoint: [UInt8], _ startRepeating: @escaping MountConfiguration.StartRepeating) {
+        thumbnailer.start()
         announcer.maker.start(mountPoint: mountPoint, startRepeating)
         announcer.start()
         looks.start()
@@ -80,11 +81,16 @@ final class ThumbnailService: Sendable {
     }
 
     /// The picture of what a document holds now; nil if it is not drawn. Documents and folders have one.
-    func entry(of path: StorePath, _ size: ThumbnailSize) -> ThumbnailEntry? {
+    func entry(of path: StorePath, _ size: ThumbnailSize, isPersonal: Bool = false) -> ThumbnailEntry? {
         guard let status = status(of: path), Self.mayBeDrawn(status) else { return nil }
         let uri = uri(of: path)
         guard let entry = cache.entry(of: uri, ThumbnailVersion(status), size) else { return nil }
-        return ThumbnailEntry(self, path, size, uri: uri, status, entry)
+        return ThumbnailEntry(self, path, size, uri: uri, status, entry, isPersonal: isPersonal)
+    }
+
+    /// For what the kernel lets somebody open by what it was told for others.
+    func checkMayRead(_ path: StorePath, _ caller: Credentials) throws(Errno) {
+        guard !reach.actsForCallers || reach.may(caller, path, R_OK) else { throw .permissionDenied }
     }
 
     /// The picture there is, be it of an earlier version.
@@ -184,15 +190,25 @@ final class ThumbnailService: Sendable {
 
     /// What a folder's picture is made of: its documents, those changed last first.
     private func parts(of folder: StorePath) -> [DrawingSubject] {
-        guard let items = try? items(in: folder) else { return [] }
+        guard let items = try? items(in: folder), let folderStatus = status(of: folder) else { return [] }
         let documents = items.prefix(Self.partsSeen).filter { !$0.isFolder && $0.name.bytes.first != UInt8(ascii: ".") }
             .compactMap { item -> (path: StorePath, modified: Int64)? in
                 let path = folder.appending(item.name)
-                return status(of: path).map { (path, saturatedNanoseconds($0.st.st_mtim)) }
+                guard let status = status(of: path), isReadable(status, path, byReadersOf: folderStatus, folder) else { return nil }
+                return (path, saturatedNanoseconds(status.st.st_mtim))
             }
         return documents.sorted { $0.modified > $1.modified }.map { subject($0.path, isFolder: false) }
     }
     private static let partsSeen = 500
+
+    /// Whether a folder's picture, which all see who may read the folder, may show a document in it.
+    private func isReadable(_ document: cl_status, _ path: StorePath, byReadersOf folder: cl_status, _ folderPath: StorePath) -> Bool {
+        guard reach.actsForCallers else { return true }
+        guard !hasAccessList(path) else { return false }
+        if document.st.st_mode & 0o444 == 0o444 { return true }
+        return document.st.st_uid == folder.st.st_uid && document.st.st_gid == folder.st.st_gid && !hasAccessList(folderPath)
+            && folder.st.st_mode & 0o444 & ~document.st.st_mode == 0
+    }
 
     /// Has something drawn and told to whoever watches. `completion`: with whether it is drawn, on a drawing thread.
     func draw(

@@ -23,6 +23,8 @@ protocol VirtualItem: AnyObject, Sendable {
     var validity: CacheTime { get }
     /// Throws ESTALE if something else stands there by now: the kernel then looks the name up again.
     func checkIsCurrent() throws(Errno)
+    /// Throws EACCES if the caller may not read a file.
+    func checkMayRead(_ caller: Credentials) throws(Errno)
     /// Of a file, what it holds; opened for reading.
     func content() throws(Errno) -> Descriptor
 
@@ -45,6 +47,7 @@ extension VirtualItem {
     func content() throws(Errno) -> Descriptor { throw .notPermitted }
     var validity: CacheTime { .none }
     func checkIsCurrent() throws(Errno) {}
+    func checkMayRead(_ caller: Credentials) throws(Errno) {}
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notPermitted }
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
         throw .notPermitted

@@ -184,7 +184,7 @@ public final class PreviewSession: Sendable {
 
     /// The workers of this process.
     private static let shared = Thumbnailer(
-        cache: ThumbnailCache(folder: ""), providers: ProviderTable(), workerProgram: WorkerProgram.path, threads: 2,
+        folder: "", providers: ProviderTable(), workerProgram: WorkerProgram.path, threads: 2,
         log: Logger(label: "quire.DocumentKit"))
 }
 

@@ -7,20 +7,21 @@ package enum PngTexts {
     private static let text = Array("tEXt".utf8)
     private static let pixels = Array("IDAT".utf8)
 
-    /// How much of a file is read for the texts before its pixels.
+    /// How much of a file is read for the texts before its pixels, at first and at most: a URI may be three times as long as a path.
     static let readAhead = 4 << 10
+    static let mostReadAhead = 32 << 10
 
-    /// The texts that stand before the pixels in the beginning of a file; nil if that is no PNG file.
-    package static func read(_ beginning: [UInt8]) -> [String: String]? {
+    /// The texts that stand before the pixels in the beginning of a file, and whether that reaches the pixels; nil if it is no PNG file.
+    package static func read(_ beginning: [UInt8]) -> (texts: [String: String], isWhole: Bool)? {
         guard beginning.starts(with: signature) else { return nil }
         var texts: [String: String] = [:]
         for chunk in chunks(of: beginning) {
-            if chunk.type == pixels { break }
+            if chunk.type == pixels { return (texts, true) }
             guard chunk.type == text, let separator = chunk.content.firstIndex(of: 0) else { continue }
             let value = chunk.content[(separator + 1)...]
             texts[latin(chunk.content[..<separator])] = latin(value)
         }
-        return texts
+        return (texts, false)
     }
 
     /// The file with these texts alone, before the pixels: some programs look no further.
@@ -41,13 +42,18 @@ package enum PngTexts {
         let whole: ArraySlice<UInt8>
     }
 
-    /// The chunks that are whole.
+    /// The chunks that are whole, and the last one as far as it goes if it is of pixels.
     private static func chunks(of file: [UInt8]) -> [Chunk] {
         var chunks: [Chunk] = []
         var start = signature.count
         while start + 12 <= file.count {
             let length = file[start..<(start + 4)].reduce(0) { $0 << 8 | Int($1) }
-            guard start + 12 + length <= file.count else { break }
+            guard start + 12 + length <= file.count else {
+                if file[(start + 4)..<(start + 8)].elementsEqual(pixels) {
+                    chunks.append(Chunk(type: pixels, content: file[start...], whole: file[start...]))
+                }
+                break
+            }
             chunks.append(
                 Chunk(
                     type: Array(file[(start + 4)..<(start + 8)]), content: file[(start + 8)..<(start + 8 + length)],

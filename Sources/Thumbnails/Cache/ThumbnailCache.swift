@@ -32,8 +32,16 @@ public final class ThumbnailCache: Sendable {
     private let known = Mutex<[Key: Known]>([:])
     private static let knownAtMost = 50_000
 
-    /// - Parameter folder: `$XDG_CACHE_HOME/thumbnails` of whoever looks at the documents; made when it is first written.
-    public init(folder: String) { self.folder = folder }
+    /// Tells one set of programs that draw from another: what one cannot draw another may.
+    private let providers: @Sendable () -> String
+
+    /// - Parameters:
+    ///   - folder: `$XDG_CACHE_HOME/thumbnails` of whoever looks at the documents; made when it is first written.
+    ///   - providers: tells one set of programs that draw from another.
+    public init(folder: String, providers: @escaping @Sendable () -> String = { "" }) {
+        self.folder = folder
+        self.providers = providers
+    }
 
     // MARK: Looking
 
@@ -57,8 +65,9 @@ public final class ThumbnailCache: Sendable {
     /// Why a content could not be drawn; nil if nobody has tried, or it could.
     public func refusal(of uri: String, _ version: ThumbnailVersion) -> String? {
         guard let file = try? Descriptor(opening: path(uri, Self.failures), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            let (texts, status) = Self.read(file), Self.fits(texts, uri, version, status)
+            let (texts, status) = Self.read(file), Self.fits(texts, uri, version, status), texts["Quire::Providers"] == providers()
         else { return nil }
+        if let end = texts["Quire::Until"].flatMap({ Int($0) }), end <= time(nil) { return nil }
         return texts["Quire::Reason"] ?? "it could not be drawn before"
     }
 
@@ -85,10 +94,14 @@ public final class ThumbnailCache: Sendable {
     private static func read(_ file: Descriptor) -> (texts: [String: String], status: cl_status)? {
         var status = cl_status()
         guard cl_statx_fd(file.number, &status) == 0, status.st.st_mode & S_IFMT == S_IFREG else { return nil }
-        var bytes = [UInt8](repeating: 0, count: PngTexts.readAhead)
-        let count = bytes.withUnsafeMutableBytes { pread(file.number, $0.baseAddress, $0.count, 0) }
-        guard count > 0, let texts = PngTexts.read(Array(bytes.prefix(count))) else { return nil }
-        return (texts, status)
+        for length in [PngTexts.readAhead, PngTexts.mostReadAhead] {
+            let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+                count = max(0, pread(file.number, buffer.baseAddress, length, 0))
+            }
+            guard let read = PngTexts.read(bytes) else { return nil }
+            if read.isWhole || bytes.count < length { return (read.texts, status) }
+        }
+        return nil
     }
 
     /// Whether a file is of a content. Others note the time in seconds alone: theirs must be younger than the document.
@@ -114,10 +127,12 @@ public final class ThumbnailCache: Sendable {
         return entry
     }
 
-    /// Notes that a content cannot be drawn, so that nobody tries again.
-    public func storeRefusal(_ reason: String, of uri: String, _ version: ThumbnailVersion) throws(Errno) {
+    /// Notes that a content cannot be drawn, so that nobody tries again: for so many seconds, or for as long as nobody else draws.
+    public func storeRefusal(_ reason: String, of uri: String, _ version: ThumbnailVersion, seconds: Int? = nil) throws(Errno) {
         let plain = reason.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7f }
-        let texts = Self.texts(uri, version) + [("Quire::Reason", String(String.UnicodeScalarView(plain)))]
+        var texts = Self.texts(uri, version)
+        texts += [("Quire::Reason", String(String.UnicodeScalarView(plain))), ("Quire::Providers", providers())]
+        if let seconds { texts.append(("Quire::Until", "\(time(nil) + seconds)")) }
         try write(PngTexts.replacing(texts, in: Self.nothing), uri, Self.failures)
     }
 

@@ -8,10 +8,15 @@ public struct ThumbnailVersion: Hashable, Sendable {
     public let modified: Int64
     /// Bytes.
     public let size: Int64
+    /// The file, and when it was made: somebody else's file may be given the same time and size.
+    private let inode: UInt64
+    private let birth: Int64
 
     public init(_ status: cl_status) {
         modified = saturatedNanoseconds(status.st.st_mtim)
         size = Int64(status.st.st_size)
+        inode = UInt64(status.st.st_ino)
+        birth = status.birth_ns
     }
 
     /// The time as Xfce has it: seconds, and the microseconds if there are any. GNOME reads the seconds alone.
@@ -34,5 +39,5 @@ public struct ThumbnailVersion: Hashable, Sendable {
     }
 
     /// What Quire's own entries say, as seconds may hide a change.
-    var exact: String { "\(modified) \(size)" }
+    var exact: String { "\(modified) \(size) \(inode) \(birth)" }
 }

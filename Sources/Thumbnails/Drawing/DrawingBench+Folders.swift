@@ -14,7 +14,7 @@ extension DrawingBench {
             else { continue }
             pictures.append(picture)
         }
-        guard !pictures.isEmpty else { throw Refusal("nothing in it can be drawn", isLasting: true) }
+        guard !pictures.isEmpty else { throw Refusal("nothing in it can be drawn", lasts: .always) }
         return try picture(.collage(count: pictures.count, maximum: size.pixels), pictures, thumbnailer)
     }
 }

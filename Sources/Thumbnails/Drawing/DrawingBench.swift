@@ -8,8 +8,10 @@ import WorkerProtocol
 /// Where one thread draws, with a worker of its own that lives for as long as there is work.
 final class DrawingBench: Sendable {
     /// For `interrupt`; used by the thread alone otherwise.
-    private let worker = Mutex<WorkerProcess?>(nil)
-    private let isInterrupted = Atomic<Bool>(false)
+    let worker = Mutex<WorkerProcess?>(nil)
+    let isInterrupted = Atomic<Bool>(false)
+    /// Whose documents the worker has read.
+    private let audience = Mutex<uid_t?>(nil)
 
     /// A worker holds some 60 MiB.
     private static let idleSeconds = 60
@@ -26,6 +28,10 @@ final class DrawingBench: Sendable {
     /// Draws what comes, until there is no thumbnailer any more.
     func serve(_ thumbnailer: () -> Thumbnailer?) {
         _ = cl_set_thread_nice(Self.nice)
+        // Of whichever thread this one was started by nothing is to stay.
+        _ = cl_unshare_fs()
+        umask(0o077)
+        _ = cl_set_fs_identity(geteuid(), getegid())
         while let thumbnailer = thumbnailer() {
             switch thumbnailer.queue.next(idleAfter: Self.idleSeconds) {
             case .job(let job): job.run(self)
@@ -42,8 +48,7 @@ final class DrawingBench: Sendable {
         let cache = thumbnailer.cache
         let content: Descriptor, version: ThumbnailVersion
         do throws(Errno) {
-            content = try subject.open()
-            version = try Self.version(of: content)
+            (content, version) = try open(subject)
         } catch {
             return .failed("it cannot be read: \(error)")
         }
@@ -73,7 +78,9 @@ final class DrawingBench: Sendable {
         } catch {
             guard error.isLasting, !isInterrupted.load(ordering: .relaxed) else { return .failed(error.reason) }
             thumbnailer.refusedCount.add(1, ordering: .relaxed)
-            if subject.parts == nil { try? cache.storeRefusal(error.reason, of: subject.uri, version) }
+            // What is in a folder changes without its time.
+            let seconds = subject.parts != nil ? 60 : error.lasts == .awhile ? 600 : nil
+            try? cache.storeRefusal(error.reason, of: subject.uri, version, seconds: seconds)
             return .refused(error.reason)
         }
     }
@@ -92,7 +99,7 @@ final class DrawingBench: Sendable {
         do throws(Errno) {
             return try cache.store(image, of: subject.uri, version, size)
         } catch {
-            throw Refusal("\(cache.folder): the thumbnail cannot be written: \(error)", isLasting: false)
+            throw Refusal("\(cache.folder): the thumbnail cannot be written: \(error)", lasts: .no)
         }
     }
 
@@ -101,7 +108,7 @@ final class DrawingBench: Sendable {
         of subject: DrawingSubject, _ content: Descriptor, _ kind: DrawnContents.Kind?, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> [UInt8] {
         guard let kind else { return try collage(of: subject.parts?() ?? [], size, thumbnailer) }
-        guard kind.length > 0 else { throw Refusal("it is empty", isLasting: true) }
+        guard kind.length > 0 else { throw Refusal("it is empty", lasts: .always) }
         if let image = known(subject, content, kind, size, thumbnailer) { return image }
         return try drawn(subject, content, kind, size, thumbnailer)
     }
@@ -131,7 +138,7 @@ final class DrawingBench: Sendable {
                     return try picture(.draw(drawing, maximum: size.pixels, page: 0), [content], thumbnailer)
                 case .program(let file):
                     guard kind.length <= WorkLimits.copied else {
-                        throw Refusal("it is too large for \(file.program)", isLasting: true)
+                        throw Refusal("it is too large for \(file.program)", lasts: .always)
                     }
                     return try run(file, subject.name, content, pixels: size.pixels, thumbnailer)
                 case .folder: continue
@@ -142,126 +149,26 @@ final class DrawingBench: Sendable {
                 if !error.isLasting { break }
             }
         }
-        throw last ?? Refusal("nothing here draws documents of type \(kind.type)", isLasting: true)
-    }
-
-    // MARK: Workers
-
-    /// A picture, as PNG.
-    func picture(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
-        try encoded(try ask(request, inputs, thumbnailer), of: request)
-    }
-
-    private func encoded(_ answer: Answer, of request: WorkRequest) throws(Refusal) -> [UInt8] {
-        guard case .picture(let width, let height, let bands) = answer.reply, max(width, height) <= request.maximum,
-            let image = Self.encoded(answer.output, width, height, bands)
-        else { throw confused() }
-        return image
-    }
-
-    /// A worker that answers with something else than it was asked for is not asked again.
-    func confused() -> Refusal {
-        worker.withLock { $0 = nil }
-        return Refusal("the worker answered with something else", isLasting: true)
-    }
-
-    struct Answer {
-        /// Neither a refusal nor a probe's.
-        let reply: WorkReply
-        let output: Descriptor
-    }
-
-    func ask(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> Answer {
-        // One that ended while nothing was asked of it is started again.
-        for attempt in 0..<2 {
-            let isNew = worker.withLock { $0 == nil }
-            let process = try started(Sandbox(worker: thumbnailer.workerProgram), thumbnailer)
-            do throws(Refusal) {
-                return try answer(process, request, inputs, isNew: isNew, thumbnailer)
-            } catch {
-                if error.isLasting || attempt == 1 || isNew { throw error }
-            }
-        }
-        throw Refusal("no worker answers", isLasting: false)
-    }
-
-    private func started(_ sandbox: Sandbox, _ thumbnailer: Thumbnailer) throws(Refusal) -> WorkerProcess {
-        if let process = worker.withLock({ $0 }) { return process }
-        guard !isInterrupted.load(ordering: .relaxed) else { throw Refusal("the mount is going away", isLasting: false) }
-        do throws(Errno) {
-            let process = try WorkerProcess(sandbox)
-            worker.withLock { $0 = process }
-            // `interrupt` may have come in between.
-            if isInterrupted.load(ordering: .relaxed) { process.kill() }
-            return process
-        } catch {
-            let what = error == .noSuchFileOrDirectory ? "bubblewrap (bwrap) is not installed" : "no worker can be started: \(error)"
-            thumbnailer.trouble.withLock { $0 = what }
-            throw Refusal(what, isLasting: false)
-        }
-    }
-
-    /// The picture that a program of somebody else's draws.
-    func run(
-        _ file: ThumbnailerFile, _ name: EntryName, _ content: Descriptor, pixels: Int, _ thumbnailer: Thumbnailer
-    ) throws(Refusal) -> [UInt8] {
-        let request = WorkRequest.run(
-            command: file.command(suffix: name.suffix, pixels: pixels), suffix: name.suffix, maximum: pixels)
-        return try encoded(try askAlone(request, program: file.program, [content], thumbnailer), of: request)
-    }
-
-    /// Asks a worker that is there for this one request, as those are that run programs of others.
-    func askAlone(
-        _ request: WorkRequest, program: String, _ inputs: [Descriptor], seconds: Int = DrawingBench.seconds, _ thumbnailer: Thumbnailer
-    ) throws(Refusal) -> Answer {
-        let kept = worker.withLock { $0.take() }
-        defer { worker.withLock { $0 = kept } }
-        let process = try started(Sandbox(worker: thumbnailer.workerProgram, program: program), thumbnailer)
-        return try answer(process, request, inputs, isNew: true, seconds: seconds, thumbnailer)
-    }
-
-    /// - Parameter isNew: nobody has been answered by it yet, so that it may never have begun.
-    private func answer(
-        _ process: WorkerProcess, _ request: WorkRequest, _ inputs: [Descriptor], isNew: Bool, seconds: Int = DrawingBench.seconds,
-        _ thumbnailer: Thumbnailer
-    ) throws(Refusal) -> Answer {
-        let output: Descriptor
-        do throws(Errno) { output = Descriptor(owning: try check(cl_memory_file("quire-thumbnail"))) } catch {
-            throw Refusal("there is no memory for the picture: \(error)", isLasting: false)
-        }
-        switch process.ask(request, output: output, inputs: inputs, seconds: seconds) {
-        case .reply(.possible): throw confused()
-        case .reply(.refused(let reason)):
-            thumbnailer.trouble.withLock { $0 = nil }
-            throw Refusal(reason, isLasting: true)
-        case .reply(let reply):
-            thumbnailer.trouble.withLock { $0 = nil }
-            return Answer(reply: reply, output: output)
-        case .died(let words):
-            worker.withLock { $0 = nil }
-            let hasBegun = Self.hasBegun(output)
-            if !hasBegun { thumbnailer.trouble.withLock { $0 = words } }
-            throw Refusal(words, isLasting: hasBegun)
-        case .outOfTime:
-            worker.withLock { $0 = nil }
-            throw Refusal("it took longer than \(seconds) seconds", isLasting: true)
-        }
-    }
-
-    /// Whether a worker that ended had got as far as the request: it marks its output first.
-    private static func hasBegun(_ output: Descriptor) -> Bool {
-        var status = cl_status()
-        return cl_statx_fd(output.number, &status) == 0 && status.st.st_size > 0
-    }
-
-    private static func encoded(_ output: Descriptor, _ width: Int, _ height: Int, _ bands: Int) -> [UInt8]? {
-        let length = width * height * bands
-        var pixels = [UInt8](repeating: 0, count: length)
-        let count = pixels.withUnsafeMutableBytes { pread(output.number, $0.baseAddress, length, 0) }
-        return count == length ? PngImage.encoded(pixels, width: width, height: height, bands: bands) : nil
+        throw last ?? Refusal("nothing here draws documents of type \(kind.type)", lasts: .always)
     }
 
     // MARK: Documents
+
+    /// Opens a document. Root's workers read the documents of one user each: who is taken over by one could see the others.
+    func open(_ subject: DrawingSubject) throws(Errno) -> (Descriptor, ThumbnailVersion) {
+        let content = try subject.open()
+        var status = cl_status()
+        _ = try check(cl_statx_fd(content.number, &status))
+        if geteuid() == 0 {
+            let owner = status.st.st_uid
+            let isOther = audience.withLock { audience in
+                defer { audience = owner }
+                return audience != owner
+            }
+            if isOther { worker.withLock { $0 = nil } }
+        }
+        return (content, ThumbnailVersion(status))
+    }
 
     static func version(of content: Descriptor) throws(Errno) -> ThumbnailVersion {
         var status = cl_status()
@@ -276,23 +183,22 @@ final class DrawingBench: Sendable {
     }
 }
 
-extension WorkRequest {
-    var maximum: Int {
-        switch self {
-        case .draw(_, let maximum, _), .collage(_, let maximum), .run(_, _, let maximum): maximum
-        case .probe, .facts, .text, .links, .list, .extract, .convert: 0
-        }
-    }
-}
-
 /// Why there is no picture.
 struct Refusal: Error {
-    let reason: String
     /// Whether it would be the same another time.
-    let isLasting: Bool
+    enum Lasting {
+        case always
+        /// It may have been for want of time or memory.
+        case awhile
+        case no
+    }
 
-    init(_ reason: String, isLasting: Bool) {
+    let reason: String
+    let lasts: Lasting
+    var isLasting: Bool { lasts != .no }
+
+    init(_ reason: String, lasts: Lasting) {
         self.reason = reason
-        self.isLasting = isLasting
+        self.lasts = lasts
     }
 }

@@ -39,6 +39,8 @@ package final class DrawingQueue: @unchecked Sendable {
     private var waiting: [[Key]] = Urgency.allCases.map { _ in [] }
     private var starts = Urgency.allCases.map { _ in 0 }
     private var drawing: Set<Key> = []
+    /// What was asked for while it was drawn: the document may have changed since.
+    private var again: [Key: Item] = [:]
     private var isStopped = false
     private var lock = pthread_mutex_t()
     private var changed = pthread_cond_t()
@@ -76,9 +78,17 @@ package final class DrawingQueue: @unchecked Sendable {
         locked {
             let key = Key(uri: subject.uri, size: size)
             let completions = completion.map { [$0] } ?? []
+            guard !isStopped else { return false }
+            if drawing.contains(key) {
+                var item = again[key] ?? Item(subject: subject, size: size, urgency: urgency, completions: [])
+                item.completions += completions
+                item.urgency = min(item.urgency, urgency)
+                again[key] = item
+                return true
+            }
             if var item = items[key] {
                 item.completions += completions
-                if urgency < item.urgency, !drawing.contains(key) {
+                if urgency < item.urgency {
                     item.urgency = urgency
                     // Where it stood before it is passed over.
                     waiting[urgency.rawValue].append(key)
@@ -87,7 +97,7 @@ package final class DrawingQueue: @unchecked Sendable {
                 pthread_cond_signal(&changed)
                 return true
             }
-            guard !isStopped, items.count < Self.capacity else { return false }
+            guard items.count < Self.capacity else { return false }
             items[key] = Item(subject: subject, size: size, urgency: urgency, completions: completions)
             waiting[urgency.rawValue].append(key)
             pthread_cond_signal(&changed)
@@ -147,7 +157,13 @@ package final class DrawingQueue: @unchecked Sendable {
         let key = Key(uri: item.subject.uri, size: item.size)
         let completions = locked {
             drawing.remove(key)
-            return items.removeValue(forKey: key)?.completions ?? []
+            let completions = items.removeValue(forKey: key)?.completions ?? []
+            if let next = again.removeValue(forKey: key) {
+                items[key] = next
+                waiting[next.urgency.rawValue].append(key)
+                pthread_cond_signal(&changed)
+            }
+            return completions
         }
         for completion in completions { completion(outcome) }
     }
@@ -160,7 +176,8 @@ package final class DrawingQueue: @unchecked Sendable {
             let left = items.filter { !drawing.contains($0.key) }
             for key in left.keys { items[key] = nil }
             pthread_cond_broadcast(&changed)
-            return (self.jobs, left.values.flatMap(\.completions))
+            defer { again = [:] }
+            return (self.jobs, (Array(left.values) + Array(again.values)).flatMap(\.completions))
         }
         for job in jobs { job.cancel() }
         for completion in completions { completion(.failed("the mount is going away")) }

@@ -19,13 +19,15 @@ final class DrawnContents: Sendable {
     private static let capacity = 20_000
     /// Of one kind.
     private static let alike = 4
+    /// Bytes. To compare larger ones takes longer than to draw them.
+    private static let longest = 32 << 20
 
     /// Says that a content is about to be drawn. Waits while another thread draws the same, which began before. `end` is to be
     /// called with what is returned.
     func begin(_ subject: DrawingSubject, _ content: Descriptor, _ kind: Kind) -> Int {
         let (number, earlier) = state.withLock { state in
             state.count += 1
-            let earlier = state.drawing.filter { $0.kind == kind }
+            let earlier = kind.length <= Self.longest ? state.drawing.filter { $0.kind == kind } : []
             state.drawing.append((state.count, kind, subject))
             return (state.count, earlier)
         }
@@ -54,6 +56,7 @@ final class DrawnContents: Sendable {
 
     /// Others with the very content, found by comparing. Reads both up to the first difference.
     func same(as content: Descriptor, _ kind: Kind, but uri: String) -> [(subject: DrawingSubject, content: Descriptor)] {
+        guard kind.length <= Self.longest else { return [] }
         let candidates = state.withLock { $0.subjects[kind] ?? [] }
         return candidates.compactMap { candidate in
             guard candidate.uri != uri, let other = try? candidate.open(), Self.areEqual(content, other, kind.length) else { return nil }

@@ -20,9 +20,11 @@ public final class Thumbnailer: Sendable {
     /// Why no worker could be started last.
     let trouble = Mutex<String?>(nil)
 
-    /// - Parameter threads: how many are drawn at a time.
-    public init(cache: ThumbnailCache, providers: ProviderTable, workerProgram: String, threads: Int, log: Logger) {
-        self.cache = cache
+    /// - Parameters:
+    ///   - folder: where thumbnails are kept, see `ThumbnailCache`.
+    ///   - threads: how many are drawn at a time.
+    public init(folder: String, providers: ProviderTable, workerProgram: String, threads: Int, log: Logger) {
+        cache = ThumbnailCache(folder: folder) { providers.stamp }
         self.providers = providers
         self.workerProgram = workerProgram
         self.log = log
@@ -64,6 +66,9 @@ public final class Thumbnailer: Sendable {
             waiting: queue.count, drawn: drawnCount.load(ordering: .relaxed), refused: refusedCount.load(ordering: .relaxed),
             trouble: trouble.withLock { $0 })
     }
+
+    /// Starts the threads, which otherwise the first request does. They take over the rights of the thread that starts them.
+    public func start() { startIfNeeded() }
 
     private func startIfNeeded() {
         threads.withLock { threads in

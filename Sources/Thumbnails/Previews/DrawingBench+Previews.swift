@@ -13,10 +13,9 @@ extension DrawingBench {
     func preview(of subject: DrawingSubject, _ thumbnailer: Thumbnailer) throws(Refusal) -> Preview {
         let content: Descriptor, version: ThumbnailVersion
         do throws(Errno) {
-            content = try subject.open()
-            version = try Self.version(of: content)
+            (content, version) = try open(subject)
         } catch {
-            throw Refusal("it cannot be read: \(error)", isLasting: false)
+            throw Refusal("it cannot be read: \(error)", lasts: .no)
         }
         let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
         guard version.size > 0 else { return Preview(of: subject, type, version, .nothing, trouble: "it is empty") }
@@ -80,14 +79,14 @@ extension DrawingBench {
         switch (part, preview.form) {
         case (.page(let number), _):
             guard (1...max(1, preview.pageCount)).contains(number) else {
-                throw Refusal("it has \(preview.pageCount) page\(preview.pageCount == 1 ? "" : "s")", isLasting: true)
+                throw Refusal("it has \(preview.pageCount) page\(preview.pageCount == 1 ? "" : "s")", lasts: .always)
             }
             bytes = try page(number, preview.form, preview.name, content, pixels: pixels, thumbnailer)
         case (.text(let page), .builtIn(let drawing)): bytes = try self.bytes(.text(drawing, page: page.map { $0 - 1 }), content, thumbnailer)
         case (.links(let page), .builtIn(let drawing)):
             bytes = try self.bytes(.links(drawing, page: max(0, page - 1)), content, thumbnailer)
         case (.entry(let index), .builtIn): bytes = try self.bytes(.extract(entry: index), content, thumbnailer)
-        case (.text, _), (.links, _), (.entry, _): throw Refusal("there is no such thing in it", isLasting: true)
+        case (.text, _), (.links, _), (.entry, _): throw Refusal("there is no such thing in it", lasts: .always)
         }
         return try Self.file(bytes)
     }
@@ -96,12 +95,12 @@ extension DrawingBench {
     private func content(of preview: Preview) throws(Refusal) -> Descriptor {
         if let converted = preview.converted { return converted }
         do throws(Errno) {
-            let content = try preview.document.open()
-            guard try Self.version(of: content) == preview.version else { throw .staleNFSFileHandle }
+            let (content, version) = try open(preview.document)
+            guard version == preview.version else { throw .staleNFSFileHandle }
             return content
         } catch {
             let isOther = error == .staleNFSFileHandle
-            throw Refusal(isOther ? "it was changed meanwhile" : "it cannot be read: \(error)", isLasting: false)
+            throw Refusal(isOther ? "it was changed meanwhile" : "it cannot be read: \(error)", lasts: .no)
         }
     }
 
@@ -111,21 +110,13 @@ extension DrawingBench {
         switch form {
         case .builtIn(let drawing): try picture(.draw(drawing, maximum: pixels, page: number - 1), [content], thumbnailer)
         case .program(let file): try run(file, name, content, pixels: ThumbnailSize.doubleExtraLarge.pixels, thumbnailer)
-        case .nothing: throw Refusal("nothing here draws it", isLasting: true)
+        case .nothing: throw Refusal("nothing here draws it", lasts: .always)
         }
     }
 
     /// What a worker has written, its own or of a document's.
     private func bytes(_ request: WorkRequest, _ content: Descriptor, _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
         try written(try ask(request, [content], thumbnailer))
-    }
-
-    private func written(_ answer: Answer) throws(Refusal) -> [UInt8] {
-        guard case .written(let length) = answer.reply else { throw confused() }
-        var bytes = [UInt8](repeating: 0, count: length)
-        let count = bytes.withUnsafeMutableBytes { pread(answer.output.number, $0.baseAddress, length, 0) }
-        guard count == length else { throw confused() }
-        return bytes
     }
 
     private func converted(
@@ -144,19 +135,5 @@ extension DrawingBench {
         let type = DocumentType(of: EntryName("result")) { beginning(of: result) }
         guard let subject = BuiltInProviders.matches(type, type.ancestors).first?.subject else { return .nothing }
         return .builtIn(subject)
-    }
-
-    /// A file in memory that is as it is.
-    private static func file(_ bytes: [UInt8]) throws(Refusal) -> Descriptor {
-        do throws(Errno) {
-            let file = Descriptor(owning: try check(cl_memory_file("quire-preview")))
-            var written = 0
-            while written < bytes.count {
-                written += try check(bytes.withUnsafeBytes { pwrite(file.number, $0.baseAddress! + written, $0.count - written, off_t(written)) })
-            }
-            return file
-        } catch {
-            throw Refusal("there is no memory for it: \(error)", isLasting: false)
-        }
     }
 }

@@ -10,6 +10,7 @@ public final class ProviderTable: Sendable {
     private struct State {
         var files: [(file: ThumbnailerFile, isOwn: Bool)] = []
         var seen: [Int64] = []
+        var stamp = ""
         var looked: Int64 = .min
         var found: [DocumentType: [Provider]] = [:]
     }
@@ -59,6 +60,14 @@ public final class ProviderTable: Sendable {
         }
     }
 
+    /// Tells one table from another, and from itself when programs have come or gone.
+    public var stamp: String {
+        state.withLock { state in
+            refresh(&state)
+            return state.stamp
+        }
+    }
+
     /// Who makes of a document of a type what can be shown, in this order: programs that apps brought along, the nearest in the
     /// type's tree first, and an office.
     func converters(for type: DocumentType) -> [Converter] {
@@ -88,6 +97,7 @@ public final class ProviderTable: Sendable {
         state.seen = seen
         state.found = [:]
         state.files = []
+        state.stamp = seen.map { String($0) }.joined(separator: " ")
         var names: Set<String> = []
         for (index, folder) in folders.enumerated() {
             // A file hides those of its name in later folders.

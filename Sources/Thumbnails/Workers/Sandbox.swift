@@ -36,10 +36,13 @@ struct Sandbox {
         if let program {
             // Programs of others may need to know themselves; the decoders are better off without.
             words += ["--proc", "/proc"]
+            // Nothing of bubblewrap's own is in there, which has no filter of system calls.
+            words += ["--as-pid-1"]
             for path in Self.settingsOfPrograms { words += ["--ro-bind-try", path, path] }
             if !program.hasPrefix("/usr/") { words += ["--ro-bind-try", program, program] }
         }
-        words += ["--chdir", "/tmp", "--clearenv"]
+        // What is in memory besides /tmp has no limit.
+        words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
         for (name, value) in environment { words += ["--setenv", name, value] }
         return words
     }

@@ -25,7 +25,7 @@ public enum SandboxCheck {
             let input = try Descriptor(opening: path, flags: O_RDONLY)
             switch process.ask(.probe(path: path), output: output, inputs: [input], seconds: 20) {
             case .reply(.possible(let findings)): return findings.isEmpty ? .holds : .leaks(findings)
-            case .reply(.refused(let reason)), .died(let reason): return .fails(reason)
+            case .reply(.refused(let reason, _)), .died(let reason): return .fails(reason)
             case .reply: return .fails("the worker is of another version")
             case .outOfTime: return .fails("no worker answers")
             }

@@ -77,6 +77,6 @@ final class WorkerProcess: Sendable {
         let count = read(errors.number, &bytes, bytes.count)
         guard count > 0 else { return "the worker was ended while it drew it" }
         let lines = String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n")
-        return lines.last.map { "the worker ended: \($0)" } ?? "the worker ended"
+        return lines.last.map { "the worker ended: \(Fact.plain(String($0)))" } ?? "the worker ended"
     }
 }

@@ -14,7 +14,7 @@ struct LocalPreview {
     init(of path: [UInt8]) throws(CommandFailure) {
         self.path = shown(path)
         let thumbnailer = Thumbnailer(
-            cache: ThumbnailCache(folder: try StateFolders.desktopThumbnails()), providers: ProviderTable(),
+            folder: try StateFolders.desktopThumbnails(), providers: ProviderTable(),
             workerProgram: WorkerProgram.path, threads: 1, log: Logger(label: "quire"))
         self.thumbnailer = thumbnailer
         let subject = try LocalThumbnails.subject(path)

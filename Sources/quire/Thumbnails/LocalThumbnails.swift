@@ -11,9 +11,8 @@ final class LocalThumbnails: ThumbnailSource {
     private let thumbnailer: Thumbnailer
 
     init() throws(CommandFailure) {
-        let cache = ThumbnailCache(folder: try StateFolders.desktopThumbnails())
         thumbnailer = Thumbnailer(
-            cache: cache, providers: ProviderTable(), workerProgram: WorkerProgram.path, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)),
+            folder: try StateFolders.desktopThumbnails(), providers: ProviderTable(), workerProgram: WorkerProgram.path, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)),
             log: Logger(label: "quire"))
     }
 

@@ -137,7 +137,7 @@ extension MountTests {
             let found = try outcomes(prepare, .user, limit: 40)
             #expect(found["doc.good"] == "drawn")
             #expect(found["doc.hang"] == "it took longer than 30 seconds")
-            #expect(found["doc.nothing"]?.contains("has drawn nothing") == true && found["doc.link"]?.contains("has drawn nothing") == true)
+            #expect(found["doc.nothing"]?.contains("has made nothing") == true && found["doc.link"]?.contains("has made nothing") == true)
             #expect(found["doc.spy"]?.contains("status 9") == true)
             #expect(found["doc.net"]?.contains("status 7") == true)
             #expect(found["doc.write"]?.contains("status 8") == true)
