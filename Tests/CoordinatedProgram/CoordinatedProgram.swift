@@ -10,7 +10,7 @@ import Synchronization
 //
 // Options: hold=FILE (goes on when the file is there), timeout=SECONDS, mode=blocking|async|queue, cancel=SECONDS,
 // again=FILE (once more after a failure, when the file is there), with=PATH (a second item, written), text=TEXT (what is
-// written or not saved), option=WORD, move=PATH, delay=SECONDS, count=NUMBER.
+// written or not saved), thumbnail=FILE (an image of it), option=WORD, move=PATH, delay=SECONDS, count=NUMBER.
 @main
 struct CoordinatedProgram {
     static let words = CommandLine.arguments
@@ -105,6 +105,7 @@ struct CoordinatedProgram {
     static func use(_ intent: FileAccessIntent, _ coordinator: FileCoordinator) throws {
         say("granted \(intent.url.lastPathComponent)")
         if words[1] == "read" { say("content " + (try String(contentsOf: intent.url, encoding: .utf8))) }
+        if let image = option("thumbnail") { coordinator.setThumbnail(try Data(contentsOf: URL(filePath: image)), forItemAt: intent.url) }
         if let text = option("text") { try text.write(to: intent.url, atomically: false, encoding: .utf8) }
         if let target = option("move") {
             try FileManager.default.moveItem(atPath: intent.url.path, toPath: target)

@@ -213,7 +213,8 @@ final class PreviewFile: PreviewItem {
     }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        guard let status = service.thumbnails.status(of: document) else { throw .noSuchFileOrDirectory }
+        // Who has it open keeps it.
+        let status = service.thumbnails.status(of: document) ?? shown.status
         var result = service.attributes(of: self, status, inode: inode, mode: 0o444, size: size ?? 0)
         if case .entry(let entry) = kind, let modified = entry.modified { result.st_mtim = timespec(tv_sec: Int(modified), tv_nsec: 0) }
         return result

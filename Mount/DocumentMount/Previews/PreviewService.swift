@@ -26,8 +26,9 @@ final class PreviewService: Sendable {
     func make(_ need: Need, of document: StorePath, completion: @escaping @Sendable () -> Void) {
         switch need {
         case .preview:
+            let status = thumbnails.status(of: document)
             thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false)) { [shelf] result in
-                if case .success(let preview) = result { shelf.add(preview, of: document) }
+                if case .success(let preview) = result, let status { shelf.add(ShownPreview(preview, status), of: document) }
                 completion()
             }
         case .part(let shown, let part):
@@ -55,6 +56,8 @@ final class PreviewService: Sendable {
 /// A preview, with what was made of it so far.
 final class ShownPreview: Sendable {
     let preview: Preview
+    /// The document's when it was made.
+    let status: cl_status
     let facts: String
     /// An archive's folders, by their paths: what is in each, nil for a folder that the archive does not name itself.
     let tree: [[String]: [String: ArchiveListing.Entry?]]
@@ -68,8 +71,9 @@ final class ShownPreview: Sendable {
     private let state = Mutex(State())
     private static let looksAtOnce = 16
 
-    init(_ preview: Preview) {
+    init(_ preview: Preview, _ status: cl_status) {
         self.preview = preview
+        self.status = status
         facts = preview.allFacts.map { "\($0.name): \($0.value)\n" }.joined()
         tree = Self.tree(preview.contents?.entries ?? [])
         if let page = preview.firstPage { state.withLock { $0.made[.page(1)] = (page, Self.size(of: page)) } }
@@ -159,14 +163,14 @@ final class PreviewShelf: Sendable {
         }
     }
 
-    func add(_ preview: Preview, of document: StorePath) {
+    func add(_ shown: ShownPreview, of document: StorePath) {
         places.withLock { places in
             // Two may have asked: what was shown stays.
             if let index = places.firstIndex(where: { $0.document == document }) {
-                if places[index].shown.preview.version == preview.version { return }
+                if places[index].shown.preview.version == shown.preview.version { return }
                 places.remove(at: index)
             }
-            places.append(Place(document: document, shown: ShownPreview(preview), used: cl_monotonic_ns()))
+            places.append(Place(document: document, shown: shown, used: cl_monotonic_ns()))
         }
         makeRoom()
     }

@@ -153,7 +153,7 @@ final class ThumbnailEntry: VirtualItem {
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         // The kernel keeps an item for as long as it knows its node.
         let isFirst = !isTold.exchange(true, ordering: .relaxed)
-        guard let status = isFirst ? status : service.status(of: document) else { throw .noSuchFileOrDirectory }
+        let status = isFirst ? status : service.status(of: document) ?? status
         let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length), modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)))

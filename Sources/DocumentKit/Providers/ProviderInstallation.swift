@@ -11,8 +11,9 @@ struct ProviderInstallation {
 
     /// `$XDG_DATA_HOME`, `~/.local/share` unless set (XDG Base Directory Specification).
     private static var dataFolder: URL {
-        if let set = ProcessInfo.processInfo.environment["XDG_DATA_HOME"], set.hasPrefix("/") { return URL(filePath: set) }
-        return URL(filePath: NSHomeDirectory()).appending(path: ".local/share")
+        let environment = ProcessInfo.processInfo.environment
+        if let set = environment["XDG_DATA_HOME"], set.hasPrefix("/") { return URL(filePath: set) }
+        return URL(filePath: environment["HOME"] ?? NSHomeDirectory()).appending(path: ".local/share")
     }
 
     private var name: String { Self.program.lastPathComponent }

@@ -78,6 +78,7 @@ struct PreviewCommand: ParsableCommand {
 
     private func showText(_ local: LocalPreview) throws(CommandFailure) {
         let bytes = PreviewOutput.bytes(of: try local.part(.text(page: page)))
-        Output.line(PreviewOutput.plain(String(decoding: bytes, as: UTF8.self)))
+        let text = PreviewOutput.plain(String(decoding: bytes, as: UTF8.self))
+        Output.text(text.hasSuffix("\n") ? text : text + "\n")
     }
 }

@@ -10,7 +10,7 @@ extension MountTests {
         @Test(arguments: SaveMount.accounts, viewers)
         func aViewerShowsEachSaveAndNoHalfOfOne(kind: SaveMount, viewer: String) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
-                #expect(try mount.python(Self.screen(for: viewer) + Self.viewing) == "red\nblue\ngreen")
+                #expect(try mount.python(Screen.python(for: viewer) + Self.viewing) == "red\nblue\ngreen")
             }
         }
 
@@ -19,39 +19,9 @@ extension MountTests {
             let prepare = "echo words >notes.txt; setfattr -n user.xdg.tags -v kept notes.txt; chmod 640 notes.txt"
             try withMount(kind.account, kind.options, prepare: prepare) { (mount: Mount) throws in
                 #expect(
-                    try mount.python(Self.screen(for: "mousepad") + Self.editing)
+                    try mount.python(Screen.python(for: "mousepad") + Self.editing)
                         == "three two one words kept 640 ['notes.txt']")
             }
-        }
-
-        /// `run` starts a program on a screen of its own, which is a file (Xvfb's -fbdir); `end` ends both.
-        private static func screen(for program: String) -> String {
-            """
-            import ctypes, os, signal, subprocess, time
-            # What a program started comes to this one when the program ends, to be waited for: it may write to its home still.
-            subreaper = 36  # PR_SET_CHILD_SUBREAPER, prctl(2)
-            ctypes.CDLL(None).prctl(subreaper, 1)
-            name, mount = "\(program)", os.environ["M"]
-            scratch = os.environ["T"] + "/" + name
-            os.makedirs(scratch + "/screen"); os.chmod(scratch, 0o700)
-            display, written = os.pipe()
-            server = subprocess.Popen(["Xvfb", "-displayfd", str(written), "-screen", "0", "640x480x24", "-fbdir", scratch + "/screen",
-                                       "-nolisten", "tcp"], pass_fds=[written], stderr=subprocess.DEVNULL)
-            places = {name: scratch for name in ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME"]}
-            screen = {**os.environ, **places, "DISPLAY": ":" + os.read(display, 16).decode().strip(), "QT_QPA_PLATFORM": "xcb",
-                      "GSETTINGS_BACKEND": "memory", "NO_AT_BRIDGE": "1"}
-            def run(*words):
-                null = subprocess.DEVNULL
-                return subprocess.Popen(words, env=screen, cwd="/", stdout=null, stderr=null, start_new_session=True)
-            def end(program):
-                os.killpg(program.pid, signal.SIGTERM)
-                server.terminate()
-                signal.alarm(10)
-                try:
-                    while True: os.waitpid(-1, 0)
-                except ChildProcessError: signal.alarm(0)
-
-            """
         }
 
         /// Types a word before the others and saves, three times.
@@ -90,12 +60,7 @@ extension MountTests {
                 table = "".join("%010d 00000 n \n" % place for place in places)
                 end = "trailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(text)
                 return (text + "xref\n0 5\n0000000000 65535 f \n" + table + end).encode()
-            def shows(colour):
-                with open(scratch + "/screen/Xvfb_screen0", "rb") as file: image = file.read()
-                start = int.from_bytes(image[0:4], "big") + 12 * int.from_bytes(image[76:80], "big")
-                wanted = bytes(255 * part for part in reversed(colours[colour]))
-                places = range(start, len(image), 64)
-                return sum(image[place:place + 3] == wanted for place in places) > len(places) / 10
+            def shows(colour): return share(*(255 * part for part in colours[colour])) > 0.1
             def expect(colour):
                 limit = time.monotonic() + 20
                 while time.monotonic() < limit:

@@ -1,0 +1,168 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// `.previews`: what there is to see of each document.
+    struct PreviewFolderTests {
+        /// A PDF document of a page for each line of a text. - Parameter lines: how many.
+        static func pages(_ lines: Int, _ name: String) -> String {
+            """
+            python3 - <<'END'
+            import ctypes
+            cairo = ctypes.CDLL("libcairo.so.2")
+            cairo.cairo_pdf_surface_create.restype = cairo.cairo_create.restype = ctypes.c_void_p
+            cairo.cairo_pdf_surface_create.argtypes = [ctypes.c_char_p, ctypes.c_double, ctypes.c_double]
+            for call in ["cairo_create", "cairo_show_page", "cairo_destroy", "cairo_surface_finish"]: getattr(cairo, call).argtypes = [ctypes.c_void_p]
+            cairo.cairo_move_to.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_double]
+            cairo.cairo_show_text.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+            surface = cairo.cairo_pdf_surface_create(b"\(name)", 300, 200); context = cairo.cairo_create(surface)
+            for line in range(1, \(lines) + 1):
+                cairo.cairo_move_to(context, 40, 80); cairo.cairo_show_text(context, b"page number %d" % line); cairo.cairo_show_page(context)
+            cairo.cairo_destroy(context); cairo.cairo_surface_finish(surface)
+            END
+
+            """
+        }
+
+        @Test(arguments: Account.allCases)
+        func eachTypeHasItsParts(account: Account) throws {
+            try withMount(account, prepare: Samples.script + Self.pages(3, "long.pdf") + "head -c 99 /dev/zero >x.quire; : >empty") { (mount: Mount) throws in
+                let page = "facts.txt page-1.png", text = page + " text.txt", archive = "contents facts.txt page-1.png"
+                let wanted = [
+                    "photo.jpg": page, "film.mkv": page, "sound.mp3": page, "drawing.svg": page, "icon.bmp": page, "letter.txt": text,
+                    "program.c": text, "letter.odt": text, "page.pdf": text, "parts.zip": archive, "parts.tar.gz": archive,
+                    "long.pdf": "facts.txt page-1.png page-2.png page-3.png text.txt", "x.quire": "facts.txt", "empty": "facts.txt",
+                ]
+                for (name, parts) in wanted { #expect(try mount.shell("ls .previews/\(name) | paste -sd' '") == parts, "\(name)") }
+                #expect(try mount.shell("cd .previews; identify -format '%w %h' photo.jpg/page-1.png") == "600 400")
+                #expect(try mount.shell("cd .previews; identify -format '%w %h' page.pdf/page-1.png") == "1600 800")
+                #expect(try mount.shell("cd .previews; cat long.pdf/text.txt | tr '\\f' ' ' | paste -sd' '").contains("page number 2"))
+                #expect(try mount.shell("cat .previews/letter.odt/text.txt").contains("Dear Ada, this is a letter"))
+                #expect(try mount.shell("cat .previews/program.c/text.txt") == "int main(void) {\n    return 0;\n}")
+                let facts = try mount.shell("cat .previews/film.mkv/facts.txt .previews/photo.jpg/facts.txt .previews/x.quire/facts.txt")
+                for fact in ["duration: 2.0", "video: ", "width: 320", "height: 240", "width: 600", "type: image/jpeg", "size: 99", "trouble: nothing here draws"] {
+                    #expect(facts.contains(fact), "\(fact)")
+                }
+                // Unlisted, and nothing is made there.
+                #expect(try mount.shell("ls -A | { grep previews || true; }; find . -path ./.previews") == "")
+                for command in ["touch .previews/x", "mkdir .previews/d", "rm .previews/page.pdf/page-1.png", "echo x >.previews/page.pdf/text.txt"] {
+                    try mount.refuses(command, "")
+                }
+                try mount.refuses("ls .previews/none", "No such file")
+                try mount.refuses("cat .previews/page.pdf/page-2.png", "No such file")
+                try mount.refuses("cat .previews/page.pdf/page-01.png", "No such file")
+            }
+        }
+
+        @Test func anArchiveIsBrowsedWithoutBeingUnpacked() throws {
+            let prepare = """
+                mkdir -p in/deep; echo one >in/one; seq 5000 >in/deep/two; ln -s /etc/passwd in/link; mkfifo in/pipe; tar cf box.tar in; zip -qr box.zip in/one in/deep
+                python3 - <<'END'
+                import io, tarfile, zipfile
+                with tarfile.open("evil.tar", "w") as tar:
+                    for name in ["../up", "/etc/root", "a/../../b", "./dot/./c", "n" * 300, "twice", "twice/in", "ok"]:
+                        entry = tarfile.TarInfo(name); entry.size = 2; tar.addfile(entry, io.BytesIO(b"x\\n"))
+                END
+                """
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                for box in ["box.tar", "box.zip"] {
+                    try mount.shell("""
+                        cd .previews/\(box)/contents; cmp in/one $S/in/one; cmp in/deep/two $S/in/deep/two
+                        test $(stat -c %s in/deep/two) = $(stat -c %s $S/in/deep/two); test $(stat -c %Y in/one) = $(stat -c %Y $S/in/one)
+                        test "$(find . -type f | sort | paste -sd' ')" = './in/deep/two ./in/one'; test -z "$(find . -type l -o -type p)"
+                        """)
+                }
+                #expect(try mount.shell("cd .previews/evil.tar/contents; find . -type f | sort | paste -sd' '") == "./dot/c ./etc/root ./ok ./twice/in")
+                #expect(try mount.shell("cat .previews/evil.tar/contents/ok") == "x")
+            }
+        }
+
+        /// Each page's size would have it drawn: a listing has few of them drawn, and opening one always.
+        @Test func aLongDocumentIsListedWithoutBeingDrawn() throws {
+            try withMount(prepare: Self.pages(60, "long.pdf")) { (mount: Mount) throws in
+                #expect(try mount.shell("ls .previews/long.pdf | grep -c page; ls -l .previews/long.pdf | awk '$5 == 0' | wc -l") == "60\n44")
+                #expect(try mount.shell("f=.previews/long.pdf/page-55.png; identify -format '%w %h' $f; test $(stat -c %s $f) = $(wc -c <$f)") == "1600 1067")
+                // Now that pages are opened, looks are worth drawing.
+                #expect(try mount.shell("test $(stat -c %s .previews/long.pdf/page-59.png) -gt 1000; file .previews/long.pdf/page-60.png").contains("PNG image data"))
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aNewVersionHasANewPreview(account: Account) throws {
+            try withMount(account, prepare: "echo one >a.txt; zip -q b.zip a.txt") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    cat .previews/a.txt/text.txt; exec 3<.previews/a.txt/text.txt
+                    echo two >a.txt; cat .previews/a.txt/text.txt; echo three >new; mv new a.txt; cat .previews/a.txt/text.txt
+                    echo four >$S/a.txt; sleep 1.2; cat .previews/a.txt/text.txt; mv a.txt c.txt; cat .previews/c.txt/text.txt; cat <&3
+                    """) == "one\ntwo\nthree\nfour\nfour\none")
+                try mount.refuses("cat .previews/a.txt/text.txt", "No such file")
+            }
+        }
+
+        @Test func othersSeeWhatTheyMayRead() throws {
+            let prepare = "echo mine >a.txt; chmod 600 a.txt; echo all >b.txt; mkdir d; echo in >d/c.txt; chmod 700 d; echo acl >e.txt; chmod 600 e.txt; setfacl -m u:quiretest:r e.txt"
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                try mount.shell("cat .previews/a.txt/text.txt .previews/d/c.txt/text.txt .previews/e.txt/text.txt")
+                #expect(try mount.shell("cat .previews/b.txt/text.txt", as: Account.alice) == "all")
+                for path in ["a.txt/text.txt", "a.txt/facts.txt", "d/c.txt/text.txt"] {
+                    try mount.refuses("cat .previews/\(path)", "Permission denied", as: Account.alice)
+                }
+                try mount.refuses("ls .previews/d", "Permission denied", as: Account.alice)
+            }
+        }
+
+        @Test func whoIsKilledWhileWaitingHarmsNobody() throws {
+            // A program that never ends, of the user's own.
+            let prepare = """
+                mkdir -p $HOME/.local/share/thumbnailers
+                printf '#!/bin/sh\\nexec sleep 100\\n' >$HOME/slow; chmod +x $HOME/slow
+                printf '[Thumbnailer Entry]\\nExec=%s/slow %%i %%o\\nX-Quire-PreviewExec=%s/slow %%i %%o\\nMimeType=application/x-slow;\\n' $HOME $HOME >$HOME/.local/share/thumbnailers/s.thumbnailer
+                mkdir -p $HOME/.local/share/mime/packages
+                printf '<mime-info xmlns="http://www.freedesktop.org/standards/shared-mime-info"><mime-type type="application/x-slow"><glob pattern="*.slow"/></mime-type></mime-info>' >$HOME/.local/share/mime/packages/s.xml
+                update-mime-database $HOME/.local/share/mime; for i in 1 2 3 4 5 6 7 8; do echo $i >$i.slow; done; echo text >a.txt
+                """
+            try withMount(.user, prepare: prepare) { (mount: Mount) throws in
+                try mount.shell("""
+                    for i in 1 2 3 4 5 6 7 8; do
+                        timeout -s KILL 0.3 cat .thumbnails/large/$i.slow.png & timeout -s KILL 0.2 ls .previews/$i.slow &
+                        timeout -s KILL 0.1 cat .thumbnails/normal/$i.slow.png & timeout -s KILL 0.001 ls .previews/$i.slow &
+                    done; wait; sleep 1; cat a.txt; ls .thumbnails/normal; quire status .
+                    """)
+            }
+        }
+
+        @Test func onIoUringALookIsMadeAgain() throws {
+            try withMount(.root, ["allow_other,uring=on"], prepare: "echo words >a.txt") { (mount: Mount) throws in
+                #expect(try mount.shell("for i in $(seq 100); do cat .previews/a.txt/text.txt 2>$T/errors && exit; sleep 0.1; done; cat $T/errors") == "words")
+                #expect(try mount.shell("for i in $(seq 100); do identify -format %w .thumbnails/normal/a.txt.png 2>/dev/null && exit; sleep 0.1; done") == "98")
+            }
+        }
+
+        /// Bombs, and programs that do not end: each ends within its limits, and the mount does not wait.
+        @Test func whatIsHarmfulEnds() throws {
+            let prepare = """
+                head -c 3000000000 /dev/zero | gzip -1 >zeros.gz; mkfifo p
+                python3 - <<'END'
+                import io, zipfile
+                class Zeros(io.RawIOBase):
+                    left = 2 << 30
+                    def readable(self): return True
+                    def readinto(self, b): n = min(len(b), self.left); b[:n] = bytes(n); self.left -= n; return n
+                with zipfile.ZipFile("bomb.zip", "w", zipfile.ZIP_DEFLATED) as z:
+                    with z.open("zeros", "w", force_zip64=True) as f:
+                        import shutil; shutil.copyfileobj(io.BufferedReader(Zeros()), f, 1 << 20)
+                inner = open("bomb.zip", "rb").read()
+                with zipfile.ZipFile("nested.zip", "w") as z: z.writestr("bomb.zip", inner)
+                with zipfile.ZipFile("many.zip", "w") as z:
+                    for n in range(120000): z.writestr(str(n), b"")
+                END
+                head -c 300 bomb.zip >cut.zip; rm p
+                """
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                try mount.refuses("cat .previews/bomb.zip/contents/zeros >/dev/null", "")
+                try mount.shell("cmp .previews/nested.zip/contents/bomb.zip bomb.zip; ls .previews/cut.zip; test $(ls .previews/many.zip/contents | wc -l) = 100000")
+                #expect(try mount.shell("timeout 60 ls .previews/zeros.gz/contents 2>/dev/null || true; echo still here >a; cat a") == "still here")
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// File managers show the mount's pictures: of a type that none of them can draw.
+    struct FileManagerTests {
+        /// An office document whose own picture is all of one colour.
+        private static let documents = """
+            mkdir Thumbnails; convert -size 256x256 xc:'rgb(250,10,200)' Thumbnails/thumbnail.png
+            printf application/vnd.oasis.opendocument.text >mimetype
+            zip -q -0 letter.odt mimetype; zip -q letter.odt Thumbnails/thumbnail.png; rm -r Thumbnails mimetype
+            setfattr -n user.xdg.tags -v work letter.odt
+
+            """
+
+        /// `look(FOLDER, RUNS)` is whether a file manager comes to show the colour there.
+        private static let helpers = """
+            def look(folder, runs=1):
+                for attempt in range(runs):
+                    program = run("dbus-run-session", name, mount + "/" + folder)
+                    limit, seen = time.monotonic() + 15, False
+                    while time.monotonic() < limit and not seen:
+                        seen = share(250, 10, 200) > 0.002
+                        time.sleep(0.1)
+                    end(program, attempt == runs - 1)
+                    if seen: return True
+                return False
+
+            """
+
+        static let folders = [".", ".tags/work", ".recents"]
+
+        /// It looks in `.sh_thumbnails`, and has nothing drawn itself: root's mounts are not drawn into its cache.
+        @Test(arguments: folders)
+        func thunarShowsThem(folder: String) throws {
+            try withMount(prepare: Self.documents) { (mount: Mount) throws in
+                try mount.gathered()
+                try mount.shell("touch letter.odt; cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
+                #expect(try mount.python(Screen.python(for: "thunar") + Self.helpers + "print(look('\(folder)'))", limit: .seconds(60)) == "True")
+                try mount.shell("test -z \"$(find $XDG_CACHE_HOME/thumbnails -name '*.png' 2>/dev/null)\"; ls .thumbnails/normal | grep letter.odt.png")
+            }
+        }
+
+        /// They look in the desktop's cache, by the path they show. PCManFM shows what comes later when it shows the folder again.
+        @Test(arguments: ["nautilus", "pcmanfm"], folders)
+        func othersFindThemInTheDesktopsCache(program: String, folder: String) throws {
+            try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
+                try mount.gathered()
+                try mount.shell("cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
+                let runs = program == "pcmanfm" ? 2 : 1
+                let seen = try mount.python(
+                    Screen.python(for: program) + Self.helpers + "print(look('\(folder)', \(runs)))", limit: .seconds(90))
+                #expect(seen == "True")
+                #expect(try mount.shell("quire status . --json | grep -c '\"thumbnailsDrawn\" : 0' || true") == "0")
+            }
+        }
+
+        /// Whoever lists a folder without showing it has nothing drawn.
+        @Test func otherProgramsHaveNothingDrawn() throws {
+            try withMount(prepare: Self.documents) { (mount: Mount) throws in
+                try mount.shell("ls -lA; cat letter.odt >/dev/null; find . >/dev/null; sleep 0.6; quire status . --json | grep '\"thumbnailsDrawn\" : 0'")
+            }
+        }
+
+        /// A later look is heard of, too, though nothing was found at the first one.
+        @Test func whatIsAddedIsDrawnAtTheNextLook() throws {
+            try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
+                try mount.shell("""
+                    python3 -c 'import os; os.path.exists(".hidden")'; sleep 1; convert -size 90x60 xc:green new.png
+                    python3 -c 'import os; os.path.exists(".hidden")'
+                    sum=$(printf %s "file://$M/new.png" | md5sum | cut -c1-32)
+                    for i in $(seq 50); do [ -e $XDG_CACHE_HOME/thumbnails/large/$sum.png ] && exit; sleep 0.1; done; exit 1
+                    """)
+            }
+        }
+    }
+}
