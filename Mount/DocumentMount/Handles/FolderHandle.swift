@@ -20,6 +20,8 @@ final class FolderHandle: @unchecked Sendable {
         let name: EntryName
         let inode: UInt64
         let type: mode_t
+        /// What it is, if the kernel may remember that.
+        var item: (any VirtualItem)? = nil
     }
 
     let source: Source

@@ -80,13 +80,23 @@ extension MountedFileSystem {
     ) {
         for index in min(Int(clamping: offset), entries.count)..<entries.count {
             let entry = entries[index]
-            let isAdded = entry.name.withCString { name in
-                add(
+            let isAdded = entry.name.withCString { name -> Bool in
+                if plus, let item = entry.item { return self.add(item, name, next: Int64(index + 1), caller, to: &buffer) }
+                return add(
                     caller, in: folder, view, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
                     to: &buffer)
             }
             if !isAdded { return }
         }
+    }
+
+    /// Adds an entry as it was when the list was made, a moment ago; false when the buffer is full.
+    private func add(
+        _ item: any VirtualItem, _ name: BorrowedName, next: Int64, _ caller: Caller, to buffer: inout DirectoryBuffer
+    ) -> Bool {
+        guard buffer.fits(nameLength: strlen(name)) else { return false }
+        guard let entry = try? entry(for: item, credentials(of: caller)) else { return true }
+        return buffer.add(name: name, entry: entry, next: next)
     }
 
     /// Adds one entry; false when the buffer is full.

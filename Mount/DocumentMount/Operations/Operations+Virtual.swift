@@ -22,8 +22,9 @@ extension MountedFileSystem {
         let up = FolderHandle.ListedEntry(name: EntryName(".."), inode: table.root.identity.inode, type: S_IFDIR)
         let own = FolderHandle.ListedEntry(name: EntryName("."), inode: node.identity.inode, type: S_IFDIR)
         return [own, up]
-            + (try item.children(caller)).map { name, item in
-                FolderHandle.ListedEntry(name: name, inode: item.identity.inode, type: item.type)
+            + (try item.children(caller)).map { name, child in
+                FolderHandle.ListedEntry(
+                    name: name, inode: child.identity.inode, type: child.type, item: item is ThumbnailFolder ? child : nil)
             }
     }
 

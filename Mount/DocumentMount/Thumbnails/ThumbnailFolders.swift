@@ -156,10 +156,21 @@ final class ThumbnailEntry: VirtualItem {
         let status = isFirst ? status : service.status(of: document) ?? status
         let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
         return mirrored(
-            status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length), modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)))
+            status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length),
+            modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)), validity: validity)
     }
 
-    var validity: CacheTime { isPersonal && service.reach.actsForCallers ? .none : service.validity(of: document) }
+    /// Found out once: an item is made at each look.
+    private let known = Mutex<CacheTime?>(nil)
+    var validity: CacheTime {
+        if isPersonal && service.reach.actsForCallers { return .none }
+        return known.withLock { known in
+            if let known { return known }
+            let found = service.validity(of: document)
+            known = found
+            return found
+        }
+    }
 
     func checkMayRead(_ caller: Credentials) throws(Errno) { try service.checkMayRead(document, caller) }
 
@@ -202,9 +213,9 @@ extension VirtualItem {
     /// list, which the kernel does not see here, all of `mode`: each look is then decided by the daemon.
     func mirrored(
         _ status: cl_status, at path: StorePath, _ service: ThumbnailService, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0,
-        modified: timespec
+        modified: timespec, validity: CacheTime? = nil
     ) -> stat {
-        guard service.validity(of: path) != .none else {
+        guard validity ?? service.validity(of: path) != .none else {
             return attributes(inode: inode, mode: mode, links: links, size: size, modified: modified)
         }
         var result = attributes(inode: inode, mode: status.st.st_mode & mode, links: links, size: size, modified: modified)

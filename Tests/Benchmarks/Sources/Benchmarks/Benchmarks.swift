@@ -10,6 +10,9 @@ enum Benchmarks {
                Benchmarks claims FOLDER CLIENTS PAIRS
                Benchmarks latency FOLDER SAVES
                Benchmarks subscribers FOLDER COUNT ROUNDS
+               Benchmarks thumbs-ls FOLDER ROUNDS
+               Benchmarks thumbs-open THUMBNAILS COPIES ROUNDS
+               Benchmarks thumbs-slowed FOLDER PHOTOGRAPHS QUIRE ROUNDS
                Benchmarks report RESULTS BUDGETS root|user
         """
 
@@ -25,6 +28,10 @@ enum Benchmarks {
         case ("subscribers", 4):
             CoordinationWork.subscribers(in: words[1], count: number(words[2]), rounds: number(words[3]))
         case ("listen", 3): CoordinationWork.listen(in: words[1], count: number(words[2]))
+        case ("thumbs-ls", 3): DrawingWork.listing(of: words[1], rounds: number(words[2]))
+        case ("thumbs-open", 4): DrawingWork.opening(thumbnails: words[1], copies: words[2], rounds: number(words[3]))
+        case ("thumbs-slowed", 5):
+            DrawingWork.slowing(in: words[1], photographs: words[2], quire: words[3], rounds: number(words[4]))
         case ("report", 4):
             let report = try Report(results: words[1], budgets: Budgets(file: words[2], profile: words[3]))
             let missed = report.show()

@@ -66,6 +66,19 @@ struct Report {
             let figures = ["", "", number(values[.quire], digits: 0), "", "", ""]
             show([row.rawValue, "pairs/s"] + figures, "\(remark); PostgreSQL \(number(values[.postgres], digits: 0))")
         }
+        for row in DrawingRow.allCases {
+            let values = figures[row.rawValue] ?? [:]
+            let best = [Contender.gdkPixbuf, .tumbler].compactMap { values[$0] }.max()
+            let ratio = best.flatMap { best in values[.quire].map { $0 / best } }
+            var remark = ""
+            if let least = budgets.ofOthers[row.rawValue] {
+                let isKept = ratio.map { $0 >= least } ?? false
+                if !isKept { missed += 1 }
+                remark = "\(isKept ? "" : "MISSED ")\(least) of the best of the others; "
+            }
+            remark += "\(number(ratio, digits: 2)); gdk-pixbuf \(number(values[.gdkPixbuf], digits: 1)), tumbler \(number(values[.tumbler], digits: 1))"
+            show([row.rawValue, "drawn/s", "", "", number(values[.quire], digits: 1), "", "", ""], remark)
+        }
         return missed
     }
 

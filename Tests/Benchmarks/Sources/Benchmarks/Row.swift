@@ -52,13 +52,26 @@ enum LimitedRow: String, CaseIterable {
     /// By how much a thousand listeners slow a busy store down.
     case slowedByListeners = "slowed-1000"
 
+    /// `ls -l` of a thousand drawn thumbnails.
+    case thumbnailListing = "thumbs-ls"
+    /// By how much opening and reading a thumbnail is slower than a file of that size in the mount.
+    case thumbnailOpen = "thumbs-open"
+    /// By how much operations on the mount are slower while a thousand thumbnails are drawn.
+    case slowedByDrawing = "thumbs-slowed"
+
     var unit: String {
         switch self {
-        case .tornReads, .slowedByListeners: "%"
+        case .tornReads, .slowedByListeners, .thumbnailOpen, .slowedByDrawing: "%"
         case .memoryAtStart, .memoryAfterWalk: "MiB"
-        case .toldMedian, .told99th: "ms"
+        case .toldMedian, .told99th, .thumbnailListing: "ms"
         }
     }
+}
+
+/// Thumbnails drawn in a second, of a folder of different photographs that nobody has drawn; beside others who draw them.
+enum DrawingRow: String, CaseIterable {
+    case oneMegapixel = "thumbs-1mp"
+    case twelveMegapixels = "thumbs-12mp"
 }
 
 /// What is done in a second, of which there is to be a certain number; beside PostgreSQL's advisory locks.
@@ -75,4 +88,7 @@ enum Contender: String, CaseIterable {
     case quire
     /// In the rows of claims, in the column of the plain folder.
     case postgres
+    /// In the rows of thumbnails: gdk-pixbuf-thumbnailer, two at a time, and tumbler.
+    case gdkPixbuf = "gdk-pixbuf"
+    case tumbler
 }
