@@ -55,14 +55,15 @@ let package = Package(
             providers: [.apt(["libpoppler-glib-dev"])]),
         .systemLibrary(name: "CArchive", path: "Sources/ThumbnailWorker/CArchive", providers: [.apt(["libarchive-dev"])]),
         .systemLibrary(name: "CSeccomp", path: "Sources/ThumbnailWorker/CSeccomp", providers: [.apt(["libseccomp-dev"])]),
+        .target(name: "CScaler", path: "Sources/ThumbnailWorker/CScaler", linkerSettings: [.linkedLibrary("swscale")]),
         .target(
-            name: "CMedia", path: "Sources/ThumbnailWorker/CMedia",
-            linkerSettings: ["avformat", "avcodec", "avutil", "swscale"].map { .linkedLibrary($0) }),
+            name: "CMedia", dependencies: ["CScaler"], path: "Sources/ThumbnailWorker/CMedia",
+            linkerSettings: ["avformat", "avcodec", "avutil"].map { .linkedLibrary($0) }),
         .target(
-            name: "CJpeg", path: "Sources/ThumbnailWorker/CJpeg", linkerSettings: ["jpeg", "swscale"].map { .linkedLibrary($0) }),
+            name: "CJpeg", dependencies: ["CScaler"], path: "Sources/ThumbnailWorker/CJpeg", linkerSettings: [.linkedLibrary("jpeg")]),
         .executableTarget(
             name: "ThumbnailWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
-            exclude: ["CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"]),
+            exclude: ["CVips", "CPoppler", "CArchive", "CSeccomp", "CScaler", "CMedia", "CJpeg"]),
         .systemLibrary(name: "CGio", path: "Sources/Thumbnails/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(name: "CPng", path: "Sources/Thumbnails/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(

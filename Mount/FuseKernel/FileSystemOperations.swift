@@ -6,8 +6,8 @@ public typealias BorrowedName = UnsafePointer<CChar>
 
 /// What a file system answers the kernel. Called from several threads at once, for as long as the session serves.
 ///
-/// A thrown errno is the answer. What may have to wait (opening, locks, a look for what is yet to be made) is given its reply and may answer later, from any
-/// thread; everything else answers by returning. Nothing here may touch the mount itself: it would wait for itself.
+/// A thrown errno is the answer. What may have to wait (opening, locks, a look for what is yet to be made) is given its reply and may
+/// answer later, from any thread; everything else answers by returning. Nothing here may touch the mount itself: it would wait for itself.
 public protocol FileSystemOperations: AnyObject, Sendable {
     /// Called on each serving thread before its first request.
     func prepareThread()

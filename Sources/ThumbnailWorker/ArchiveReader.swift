@@ -33,7 +33,8 @@ final class ArchiveReader {
         let result = archive_read_next_header(archive, &entry)
         if result == ARCHIVE_EOF { return nil }
         guard result == ARCHIVE_OK || result == ARCHIVE_WARN, let entry else { throw failure }
-        let path = archive_entry_pathname_utf8(entry).map { String(cString: $0) } ?? archive_entry_pathname(entry).map { String(cString: $0) }
+        let name = archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry)
+        let path = name.map { String(cString: $0) }
         let type = archive_entry_filetype(entry) & S_IFMT
         return Entry(
             path: path ?? "?", isFolder: type == S_IFDIR, isFile: type == S_IFREG,

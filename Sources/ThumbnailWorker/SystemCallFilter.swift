@@ -70,7 +70,9 @@ struct SystemCallFilter {
             Rule(
                 action: cs_refuse(EPERM), names: ["clone"],
                 conditions: [masked(0, UInt64(CLONE_NEWUSER), equals: UInt64(CLONE_NEWUSER))]),
-            Rule(action: cs_refuse(EAFNOSUPPORT), names: ["socket"], conditions: [scmp_arg_cmp(arg: 0, op: SCMP_CMP_NE, datum_a: UInt64(AF_UNIX), datum_b: 0)]),
+            Rule(
+                action: cs_refuse(EAFNOSUPPORT), names: ["socket"],
+                conditions: [scmp_arg_cmp(arg: 0, op: SCMP_CMP_NE, datum_a: UInt64(AF_UNIX), datum_b: 0)]),
             Rule(action: cs_refuse(EPERM), names: ["ioctl"], conditions: [masked(1, 0xffff_ffff, equals: UInt64(TIOCSTI))]),
         ])
 

@@ -33,7 +33,8 @@ enum ThumbnailWorker {
             try draw(subject, files.input(0), maximum: maximum, page: page).write(to: files.output)
         case .collage(let count, let maximum): try Collage.draw(try files.inputs(count), maximum: maximum).write(to: files.output)
         case .facts(let subject): .facts(try DocumentFacts.read(subject, files.input(0)))
-        case .text(let subject, let page): try files.write(try DocumentText.read(subject, files.input(0), page: page).utf8.prefix(WorkLimits.text))
+        case .text(let subject, let page):
+            try files.write(try DocumentText.read(subject, files.input(0), page: page).utf8.prefix(WorkLimits.text))
         case .links(let subject, let page):
             try files.write(subject == .pages ? try PdfDocument(files.input(0)).links(page: page).bytes : [])
         case .list: try files.write(try ArchiveContents.list(files.input(0)).bytes)

@@ -28,10 +28,18 @@ struct KernelLockTests {
         deinit { for descriptor in descriptors { close(descriptor) } }
 
         /// Closes a descriptor, and with it ends its locks, and opens it anew.
-        func reopen(_ index: Int) throws {
+        func reopen(_ index: Int, isOfWholeLocks: Bool = false) throws {
+            // A process that another test starts at this moment has the file open too, until it runs its program, and its locks end
+            // when nobody has. A lock of the kind that the test does not use tells when that is.
+            func mark(_ mode: LockMode?) throws -> Bool {
+                isOfWholeLocks ? try set(mode, .all, by: index) : try setWhole(mode, by: index)
+            }
+            try #require(try mark(.exclusive))
             close(descriptors[index])
             descriptors[index] = Glibc.open(path, O_RDWR | O_CLOEXEC)
             try #require(descriptors[index] >= 0)
+            try eventually { try mark(.exclusive) }
+            try #require(try mark(nil))
         }
 
         /// F_OFD_SETLK; nil for the mode unlocks. Returns whether it was granted.
@@ -158,7 +166,7 @@ struct KernelLockTests {
                 try #require(try file.setWhole(nil, by: index))
                 #expect(table.unlockWhole(of: UInt64(index)) == [])
             default:
-                try file.reopen(index)
+                try file.reopen(index, isOfWholeLocks: true)
                 #expect(table.release(LockHandle(UInt64(index))) == [])
             }
         }

@@ -119,7 +119,8 @@ final class ThumbnailService: Sendable {
 
     /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while nobody has looked at any.
     func voidShown(_ event: ChangeJournal.Event) {
-        guard cl_monotonic_ns() - lastShown.load(ordering: .relaxed) < Self.shownLately, let notifier = session.current?.notifier else { return }
+        guard cl_monotonic_ns() - lastShown.load(ordering: .relaxed) < Self.shownLately, let notifier = session.current?.notifier
+        else { return }
         for path in event.paths {
             for size in ThumbnailSize.allCases {
                 guard let entry = anyEntry(of: path, cl_status(), size), let node = table.known(entry.identity) else { continue }

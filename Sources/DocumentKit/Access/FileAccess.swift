@@ -74,7 +74,11 @@ final class FileAccess: Sendable {
         }
         var failure: FileCoordinationError?
         for hold in holds.reversed() {
-            do throws(FileCoordinationError) { try Self.release(hold, discards: discards, thumbnailsOf: coordinator) } catch { failure = failure ?? error }
+            do throws(FileCoordinationError) {
+                try Self.release(hold, discards: discards, thumbnailsOf: coordinator)
+            } catch {
+                failure = failure ?? error
+            }
         }
         for outer in included {
             do throws(FileCoordinationError) { try outer.leave() } catch { failure = failure ?? error }

@@ -123,7 +123,9 @@ public final class PreviewSession: Sendable {
     }
 
     /// The text of the item that is shown, of a page or of all, 1 MiB of UTF-8 at most.
-    public func text(page: Int? = nil) async throws(PreviewError) -> String { String(decoding: try await part(.text(page: page)), as: UTF8.self) }
+    public func text(page: Int? = nil) async throws(PreviewError) -> String {
+        String(decoding: try await part(.text(page: page)), as: UTF8.self)
+    }
 
     /// The content of a file in the archive that is shown, 64 MiB at most. - Parameter path: one of ``DocumentPreview/contents``.
     public func content(of path: String) async throws(PreviewError) -> Data {
@@ -136,7 +138,8 @@ public final class PreviewSession: Sendable {
     public func links(onPage number: Int) async throws(PreviewError) -> [PreviewLink] {
         let bytes = try await part(.links(page: number))
         return LinkListing(bytes: Array(bytes))?.links.compactMap { link in
-            URL(string: link.target).map { PreviewLink(url: $0, rect: CGRect(x: link.x, y: link.y, width: link.width, height: link.height)) }
+            let rect = CGRect(x: link.x, y: link.y, width: link.width, height: link.height)
+            return URL(string: link.target).map { PreviewLink(url: $0, rect: rect) }
         } ?? []
     }
 
@@ -161,7 +164,8 @@ public final class PreviewSession: Sendable {
 
     private func made() async throws(PreviewError) -> Preview {
         let (item, index, known, generation) = state.withLock { state in
-            (state.items.indices.contains(state.index) ? state.items[state.index] : nil, state.index, state.previews[state.index], state.generation)
+            let item = state.items.indices.contains(state.index) ? state.items[state.index] : nil
+            return (item, state.index, state.previews[state.index], state.generation)
         }
         if let known { return known }
         guard let url = item?.previewItemURL, let subject = DrawingSubject(documentAt: url) else {

@@ -1,5 +1,7 @@
 #include "CJpeg.h"
 
+#include "CScaler.h"
+
 #include <libswscale/swscale.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -54,26 +56,6 @@ static void skip(j_decompress_ptr decoder, long count) {
     }
 }
 
-static uint8_t *scaled(const uint8_t *pixels, int width, int height, int to_width, int to_height) {
-    struct SwsContext *scaler = sws_getContext(
-        width, height, AV_PIX_FMT_RGB24, to_width, to_height, AV_PIX_FMT_RGB24, SWS_AREA, NULL, NULL, NULL);
-    if (!scaler) return NULL;
-    // swscale writes whole vectors, past a row's end.
-    int stride = (to_width * 3 + 63) / 64 * 64, from_stride = width * 3;
-    uint8_t *rows = malloc((size_t)stride * to_height + 64), *result = malloc((size_t)to_width * 3 * to_height);
-    if (rows && result) {
-        sws_scale(scaler, &pixels, &from_stride, 0, height, &rows, &stride);
-        for (int row = 0; row < to_height; row++)
-            memcpy(result + (size_t)row * to_width * 3, rows + (size_t)row * stride, (size_t)to_width * 3);
-    } else {
-        free(result);
-        result = NULL;
-    }
-    free(rows);
-    sws_freeContext(scaler);
-    return result;
-}
-
 uint8_t *cj_decode(int descriptor, int width, int height) {
     struct jpeg_decompress_struct decoder;
     struct errors errors;
@@ -112,7 +94,10 @@ uint8_t *cj_decode(int descriptor, int width, int height) {
             jpeg_read_scanlines(&decoder, &row, 1);
         }
         jpeg_finish_decompress(&decoder);
-        result = scaled(pixels, decoder.output_width, decoder.output_height, width, height);
+        const uint8_t *planes[4] = {pixels};
+        int strides[4] = {(int)stride};
+        result = cs_scaled(
+            planes, strides, AV_PIX_FMT_RGB24, decoder.output_width, decoder.output_height, width, height, SWS_AREA);
     }
     jpeg_destroy_decompress(&decoder);
     free(pixels);

@@ -1,5 +1,7 @@
 #include "CMedia.h"
 
+#include "CScaler.h"
+
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/imgutils.h>
@@ -87,25 +89,8 @@ static uint8_t *pixels(const AVFrame *frame, AVRational aspect, int side, int *w
     *height = high * scale < 1 ? 1 : (int)(high * scale + 0.5);
     if (*width > side) *width = side;
     if (*height > side) *height = side;
-    struct SwsContext *scaler = sws_getContext(
-        frame->width, frame->height, frame->format, *width, *height, AV_PIX_FMT_RGB24, SWS_AREA, NULL, NULL, NULL);
-    if (!scaler) return NULL;
-    // swscale writes whole vectors, past a row's end.
-    int stride = (*width * 3 + 63) / 64 * 64;
-    uint8_t *rows = av_malloc((size_t)stride * *height + 64), *result = malloc((size_t)*width * 3 * *height);
-    if (rows && result) {
-        uint8_t *planes[4] = {rows};
-        int strides[4] = {stride};
-        sws_scale(scaler, (const uint8_t *const *)frame->data, frame->linesize, 0, frame->height, planes, strides);
-        for (int row = 0; row < *height; row++)
-            memcpy(result + (size_t)row * *width * 3, rows + (size_t)row * stride, (size_t)*width * 3);
-    } else {
-        free(result);
-        result = NULL;
-    }
-    av_free(rows);
-    sws_freeContext(scaler);
-    return result;
+    return cs_scaled(
+        (const uint8_t *const *)frame->data, frame->linesize, frame->format, frame->width, frame->height, *width, *height, SWS_AREA);
 }
 
 uint8_t *cm_frame(cm_media *media, int side, int *width, int *height) {

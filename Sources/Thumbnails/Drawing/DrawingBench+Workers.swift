@@ -135,7 +135,8 @@ extension DrawingBench {
             let file = Descriptor(owning: try check(cl_memory_file("quire-preview")))
             var written = 0
             while written < bytes.count {
-                written += try check(bytes.withUnsafeBytes { pwrite(file.number, $0.baseAddress! + written, $0.count - written, off_t(written)) })
+                let count = bytes.withUnsafeBytes { pwrite(file.number, $0.baseAddress! + written, $0.count - written, off_t(written)) }
+                written += try check(count)
             }
             return file
         } catch {

@@ -82,7 +82,8 @@ extension DrawingBench {
                 throw Refusal("it has \(preview.pageCount) page\(preview.pageCount == 1 ? "" : "s")", lasts: .always)
             }
             bytes = try page(number, preview.form, preview.name, content, pixels: pixels, thumbnailer)
-        case (.text(let page), .builtIn(let drawing)): bytes = try self.bytes(.text(drawing, page: page.map { $0 - 1 }), content, thumbnailer)
+        case (.text(let page), .builtIn(let drawing)):
+            bytes = try self.bytes(.text(drawing, page: page.map { $0 - 1 }), content, thumbnailer)
         case (.links(let page), .builtIn(let drawing)):
             bytes = try self.bytes(.links(drawing, page: max(0, page - 1)), content, thumbnailer)
         case (.entry(let index), .builtIn): bytes = try self.bytes(.extract(entry: index), content, thumbnailer)

@@ -29,7 +29,9 @@ enum PreviewOutput {
             path: path, type: preview.type.name, kind: preview.type.explanation, size: preview.version.size,
             modified: preview.version.date, pages: preview.pageCount, hasText: preview.hasText,
             facts: Dictionary(preview.facts.filter { $0.name != Fact.Name.pages }.map { ($0.name, $0.value) }) { first, _ in first },
-            contents: preview.contents?.entries.filter { !$0.isFolder }.map { Report.Entry(path: $0.path.joined(separator: "/"), size: $0.size) },
+            contents: preview.contents?.entries.filter { !$0.isFolder }.map {
+                Report.Entry(path: $0.path.joined(separator: "/"), size: $0.size)
+            },
             trouble: preview.trouble)
     }
 

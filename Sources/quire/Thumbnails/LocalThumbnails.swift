@@ -12,8 +12,8 @@ final class LocalThumbnails: ThumbnailSource {
 
     init() throws(CommandFailure) {
         thumbnailer = Thumbnailer(
-            folder: try StateFolders.desktopThumbnails(), providers: ProviderTable(), workerProgram: WorkerProgram.path, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)),
-            log: Logger(label: "quire"))
+            folder: try StateFolders.desktopThumbnails(), providers: ProviderTable(), workerProgram: WorkerProgram.path,
+            threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: Logger(label: "quire"))
     }
 
     deinit { thumbnailer.stop() }

@@ -14,7 +14,9 @@ protocol ThumbnailSource: Sendable {
 enum ThumbnailSources {
     /// The one for a canonical path.
     static func source(for path: [UInt8]) throws(CommandFailure) -> any ThumbnailSource {
-        if let mount = MountTable.current().holding(path), mount.isQuire, FileSystem.allows(0, mount.mountPoint + Array("/.thumbnails".utf8)) {
+        if let mount = MountTable.current().holding(path), mount.isQuire,
+            FileSystem.allows(0, mount.mountPoint + Array("/.thumbnails".utf8))
+        {
             return MountedThumbnails(mount: mount)
         }
         return try LocalThumbnails()
