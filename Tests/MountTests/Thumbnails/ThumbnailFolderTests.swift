@@ -26,6 +26,78 @@ extension MountTests {
             }
         }
 
+        /// Cameras note how they were held, and colours may be meant otherwise than in sRGB.
+        @Test func imagesAreUprightAndInTheirColours() throws {
+            let prepare = """
+                convert -size 400x200 gradient:red-blue plain.jpg
+                python3 - <<'END'
+                import struct
+                # An Exif header that says: turn by 90 degrees to the right (6).
+                exif = b"Exif\\0\\0MM\\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x112, 3, 1, 6, 0, 0)
+                data = open("plain.jpg", "rb").read()
+                open("turned.jpg", "wb").write(data[:2] + b"\\xff\\xe1" + struct.pack(">H", len(exif) + 2) + exif + data[2:])
+                # A profile in which red and green are exchanged.
+                fixed = lambda *numbers: b"".join(struct.pack(">i", round(number * 65536)) for number in numbers)
+                xyz = lambda *numbers: b"XYZ \\0\\0\\0\\0" + fixed(*numbers)
+                curve = b"curv\\0\\0\\0\\0" + struct.pack(">IHH", 1, 563, 0)
+                red, green, blue = (.4361, .2225, .0139), (.3851, .7169, .0971), (.1431, .0606, .7141)
+                tags = [(b"desc", b"desc\\0\\0\\0\\0" + struct.pack(">I", 2) + b"x" + bytes(81)), (b"cprt", b"text\\0\\0\\0\\0x\\0\\0\\0"), (b"wtpt", xyz(.9642, 1, .8249)),
+                        (b"rXYZ", xyz(*green)), (b"gXYZ", xyz(*red)), (b"bXYZ", xyz(*blue)), (b"rTRC", curve), (b"gTRC", curve), (b"bTRC", curve)]
+                table, data, start = b"", b"", 132 + 12 * len(tags)
+                for name, tag in tags:
+                    table += name + struct.pack(">II", start + len(data), len(tag)); data += tag + bytes(-len(tag) % 4)
+                size = start + len(data)
+                header = struct.pack(">I4xI", size, 0x2400000) + b"mntrRGB XYZ " + bytes(12) + b"acsp" + bytes(28) + fixed(.9642, 1, .8249) + bytes(48)
+                open("swapped.icc", "wb").write(header + struct.pack(">I", len(tags)) + table + data)
+                END
+                convert -size 200x200 'xc:rgb(200,0,0)' -profile swapped.icc exchanged.jpg
+                """
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.shell("cd .thumbnails/normal; identify -format '%w %h\\n' plain.jpg.png turned.jpg.png") == "128 64\n64 128")
+                #expect(try mount.python(Samples.colour + """
+                    # What was at the top is on the right.
+                    print(colour(".thumbnails/normal/turned.jpg.png", 0.97, 0.5)[0] > 200, colour(".thumbnails/normal/turned.jpg.png", 0.02, 0.5)[2] > 200)
+                    red, green, blue = colour(".thumbnails/normal/exchanged.jpg.png", 0.5, 0.5); print(red < 5, 195 < green < 205, blue < 5)
+                    """) == "True True\nTrue True True")
+                #expect(try mount.shell("identify -format '%w %h\\n' .previews/turned.jpg/page-1.png; cat .previews/turned.jpg/facts.txt | grep t: | paste -sd' '")
+                    == "200 400\nheight: 400")
+                #expect(try mount.shell("grep width .previews/turned.jpg/facts.txt") == "width: 200")
+            }
+        }
+
+        /// What is in a folder that others may list, but may not read, is not in its picture.
+        @Test func aFoldersPictureShowsWhatItsReadersMaySee() throws {
+            let prepare = "mkdir d e; for d in d e; do convert -size 99x99 xc:blue $d/all.png; convert -size 99x99 xc:red $d/mine.png; chmod 600 $d/mine.png; done; chmod 700 e"
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.python(Samples.colour + """
+                    def colours(path):
+                        return subprocess.run(["convert", path, "-alpha", "off", "-unique-colors", "txt:"], check=True, capture_output=True, text=True).stdout
+                    for folder in "de":
+                        found = colours(".thumbnails/large/" + folder + ".png"); print("#0000FF" in found.upper(), "#FF0000" in found.upper())
+                    """) == "True False\nTrue True")
+            }
+        }
+
+        /// Time and size can be given to any file.
+        @Test func aFileOfTheSameTimeAndSizeIsAnotherOne() throws {
+            try withMount(prepare: "mkdir d; convert -size 99x99 xc:red d/a.png; chmod 600 d/a.png; chmod 777 d") { (mount: Mount) throws in
+                try mount.shell("cat .thumbnails/large/d/a.png.png >/dev/null")
+                try mount.refuses("cat .thumbnails/large/d/a.png.png", "Permission denied", as: Account.alice)
+                try mount.shell("head -c $(stat -c %s d/a.png) /dev/zero >d/b; touch -r d/a.png d/b; mv -f d/b d/a.png; test -r d/a.png", as: Account.alice)
+                try mount.refuses("cat .thumbnails/large/d/a.png.png", "No such file", as: Account.alice)
+            }
+        }
+
+        @Test func longNamesHavePictures() throws {
+            let prepare = "n=$(python3 -c 'print(chr(0x4e00) * 84)'); d=.; for i in 1 2 3 4 5 6; do d=$d/$n; mkdir $d; done; convert -size 99x99 xc:red $d/a.png"
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                try mount.shell(Self.helpers + """
+                    f=$(cd .thumbnails/normal; echo *); f=.thumbnails/normal/$f/$f/$f/$f/$f/$f/a.png.png
+                    identify -format '%w %h' $f; cat $f >/dev/null; test $(count) = 1
+                    """)
+            }
+        }
+
         @Test func anEntryOpenedByNameIsDrawnAtOnce() throws {
             try withMount(prepare: "mkdir d; convert -size 600x400 xc:red d/photo.jpg; head -c 9 /dev/zero >d/empty.bin") { (mount: Mount) throws in
                 #expect(try mount.shell("ls .thumbnails/x-large") == "d")
