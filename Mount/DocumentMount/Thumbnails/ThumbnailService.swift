@@ -90,7 +90,7 @@ final class ThumbnailService: Sendable {
 
     /// For what the kernel lets somebody open by what it was told for others.
     func checkMayRead(_ path: StorePath, _ caller: Credentials) throws(Errno) {
-        guard !reach.actsForCallers || reach.may(caller, path, R_OK) else { throw .permissionDenied }
+        guard !reach.actsForCallers || reach.isUnlimited(caller) || reach.may(caller, path, R_OK) else { throw .permissionDenied }
     }
 
     /// The picture there is, be it of an earlier version.

@@ -30,6 +30,7 @@ public final class ThumbnailCache: Sendable {
 
     public let folder: String
     private let known = Mutex<[Key: Known]>([:])
+    private let paths = Mutex<[Key: String]>([:])
     private static let knownAtMost = 50_000
 
     /// Tells one set of programs that draw from another: what one cannot draw another may.
@@ -59,7 +60,7 @@ public final class ThumbnailCache: Sendable {
 
     /// The file of the thumbnail there is, of whatever content. Throws .noSuchFileOrDirectory if there is none.
     public func open(_ uri: String, _ size: ThumbnailSize) throws(Errno) -> Descriptor {
-        try Descriptor(opening: path(uri, size.rawValue), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        try Descriptor(opening: path(uri, size), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     }
 
     /// Why a content could not be drawn; nil if nobody has tried, or it could.
@@ -72,7 +73,7 @@ public final class ThumbnailCache: Sendable {
     }
 
     private func texts(of uri: String, _ size: ThumbnailSize) -> (texts: [String: String], cl_status)? {
-        let (key, path) = (Key(uri: uri, size: size), path(uri, size.rawValue))
+        let (key, path) = (Key(uri: uri, size: size), path(uri, size))
         var status = cl_status()
         guard cl_statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &status) == 0 else {
             known.withLock { $0[key] = nil }
@@ -208,6 +209,18 @@ public final class ThumbnailCache: Sendable {
     }
 
     private func path(_ uri: String, _ kind: String) -> String { "\(folder)/\(kind)/\(DesktopURI.md5(uri)).png" }
+
+    /// The same of a thumbnail, which is asked for often: computing the sum takes longer than looking at the file.
+    private func path(_ uri: String, _ size: ThumbnailSize) -> String {
+        let key = Key(uri: uri, size: size)
+        if let path = paths.withLock({ $0[key] }) { return path }
+        let path = path(uri, size.rawValue)
+        paths.withLock { paths in
+            if paths.count >= Self.knownAtMost { paths.removeAll() }
+            paths[key] = path
+        }
+        return path
+    }
 
     private static let failures = "fail/quire-1"
     /// A thumbnail of the largest size that compresses badly.

@@ -87,7 +87,7 @@ enum DrawingWork {
                 case .create: write(O_CREAT | O_EXCL)
                 case .stat:
                     var status = Glibc.stat()
-                    require(Glibc.stat(name, &status), name)
+                    require(lstat(name, &status), name)
                 case .read:
                     let file = require(open(name, O_RDONLY), name)
                     require(Int32(Glibc.read(file, &content, content.count)), name)

@@ -88,7 +88,7 @@ enum Contender: String, CaseIterable {
     case quire
     /// In the rows of claims, in the column of the plain folder.
     case postgres
-    /// In the rows of thumbnails: gdk-pixbuf-thumbnailer, two at a time, and tumbler.
+    /// In the rows of thumbnails: gdk-pixbuf-thumbnailer, one process after the other, and tumbler.
     case gdkPixbuf = "gdk-pixbuf"
     case tumbler
 }
