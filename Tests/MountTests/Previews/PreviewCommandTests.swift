@@ -29,6 +29,14 @@ extension MountTests {
             }
         }
 
+        /// Nobody, who the worker is, may do nothing in a mount that is root's alone.
+        @Test func rootsOwnMountsHavePreviews() throws {
+            try withMount(.root, [], prepare: Samples.script) { (mount: Mount) throws in
+                #expect(try mount.shell("quire preview --json page.pdf | grep -c 'hasText\" : true'; quire preview --facts film.mkv | grep -c width") == "1\n1")
+                #expect(try mount.shell("quire preview --text letter.odt").contains("Dear Ada"))
+            }
+        }
+
         /// A terminal that answers as some do, and what it is sent.
         private static let terminal = """
             import os, pty, select, sys, time
