@@ -15,11 +15,6 @@ extension Picture {
     /// In 8 bits of sRGB.
     func inSRGB() throws(Refusal) -> Picture { try Picture(taking: with { cv_srgb($0) }) }
 
-    /// Turned as an image file's header says, and with its colour profile.
-    func upright(like header: Picture) throws(Refusal) -> Picture {
-        try Picture(taking: with { pixels in header.with { cv_upright(pixels, $0) } })
-    }
-
     /// The left upper part, at most so large.
     func cropped(_ width: Int, _ height: Int) throws(Refusal) -> Picture {
         try Picture(taking: with { cv_cropped($0, Int32(width), Int32(height)) })

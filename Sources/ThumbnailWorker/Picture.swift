@@ -27,8 +27,9 @@ struct Picture {
     private var bands: Int { Int(image.pointer.pointee.Bands) }
 
     /// Calls with the image, which stays for the call.
-    func with<Result>(_ body: (UnsafeMutablePointer<VipsImage>) -> Result) -> Result {
-        withExtendedLifetime(image) { body(image.pointer) }
+    func with<Result, Failure>(_ body: (UnsafeMutablePointer<VipsImage>) throws(Failure) -> Result) throws(Failure) -> Result {
+        defer { withExtendedLifetime(image) {} }
+        return try body(image.pointer)
     }
 
     /// Takes over what an operation of libvips returned. Throws its message if that is nil.
@@ -69,8 +70,7 @@ struct Picture {
         let width = max(1, Int((Double(header.width) * scale).rounded())), height = max(1, Int((Double(header.height) * scale).rounded()))
         guard let pixels = cj_decode(input, Int32(width), Int32(height)) else { throw Refusal("it is damaged, or cut short") }
         defer { free(pixels) }
-        let image = vips_image_new_from_memory_copy(pixels, width * height * 3, Int32(width), Int32(height), 3, VIPS_FORMAT_UCHAR)
-        self = try Picture(taking: image).upright(like: header)
+        self = try Picture(taking: header.with { cv_upright(pixels, Int32(width), Int32(height), $0) })
     }
 
     /// For formats that libvips knows only by way of ImageMagick, such as BMP.
@@ -98,14 +98,15 @@ struct Picture {
         let colours = try inSRGB()
         let bands = colours.bands
         guard bands == 3 || bands == 4, max(width, height) <= WorkLimits.side else { throw Refusal("its colours are not known") }
-        var length = 0
-        guard let pixels = colours.with({ vips_image_write_to_memory($0, &length) }) else { throw Self.failure }
-        defer { g_free(pixels) }
-        var written = 0
-        while written < length {
-            let count = pwrite(output, pixels + written, length - written, off_t(written))
-            guard count > 0 else { throw Refusal("there is no memory for the picture", isPassing: true) }
-            written += count
+        try colours.with { image throws(Refusal) in
+            guard let pixels = cv_pixels(image) else { throw Self.failure }
+            let length = width * height * bands
+            var written = 0
+            while written < length {
+                let count = pwrite(output, pixels + written, length - written, off_t(written))
+                guard count > 0 else { throw Refusal("there is no memory for the picture", isPassing: true) }
+                written += count
+            }
         }
         return .picture(width: width, height: height, bands: bands)
     }

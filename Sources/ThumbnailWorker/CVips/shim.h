@@ -32,17 +32,20 @@ static inline int cv_is_jpeg(VipsImage *header) {
         && g_str_has_prefix(loader, "jpegload");
 }
 
-/// Pixels that were decoded elsewhere, turned as `header` says, and with its colour profile.
-static inline VipsImage *cv_upright(VipsImage *pixels, VipsImage *header) {
-    VipsImage *colours = NULL, *result = NULL;
-    if (vips_copy(pixels, &colours, "interpretation", VIPS_INTERPRETATION_sRGB, NULL)) return NULL;
+/// Pixels of three bands that were decoded elsewhere, turned as `header` says, and with its colour profile.
+static inline VipsImage *cv_upright(const void *pixels, int width, int height, VipsImage *header) {
+    VipsImage *result = NULL, *image = vips_image_new_from_memory_copy(pixels, (size_t)width * height * 3, width, height, 3, VIPS_FORMAT_UCHAR);
+    if (!image) return NULL;
+    image->Type = VIPS_INTERPRETATION_sRGB;
     const void *profile;
     size_t length;
     if (vips_image_get_typeof(header, VIPS_META_ICC_NAME) && !vips_image_get_blob(header, VIPS_META_ICC_NAME, &profile, &length))
-        vips_image_set_blob_copy(colours, VIPS_META_ICC_NAME, profile, length);
-    vips_image_set_int(colours, VIPS_META_ORIENTATION, vips_image_get_orientation(header));
-    vips_autorot(colours, &result, NULL);
-    g_object_unref(colours);
+        vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, profile, length);
+    // An operation that has nothing to do takes as long as one that has.
+    if (vips_image_get_orientation(header) <= 1) return image;
+    vips_image_set_int(image, VIPS_META_ORIENTATION, vips_image_get_orientation(header));
+    vips_autorot(image, &result, NULL);
+    g_object_unref(image);
     return result;
 }
 
@@ -62,10 +65,16 @@ static inline VipsImage *cv_srgb(VipsImage *image) {
     if (has_profile && !cv_names((const char *)profile, length, "sRGB", 4))
         // A damaged profile is as none.
         if (vips_icc_transform(image, &colours, "srgb", "embedded", 1, NULL)) vips_error_clear();
+    if (!colours && image->Type == VIPS_INTERPRETATION_sRGB && image->BandFmt == VIPS_FORMAT_UCHAR) return g_object_ref(image);
     if (!colours && vips_colourspace(image, &colours, VIPS_INTERPRETATION_sRGB, NULL)) return NULL;
     vips_cast_uchar(colours, &result, NULL);
     g_object_unref(colours);
     return result;
+}
+
+/// The pixels, row after row, which live as long as `image`.
+static inline const void *cv_pixels(VipsImage *image) {
+    return vips_image_wio_input(image) ? NULL : VIPS_IMAGE_ADDR(image, 0, 0);
 }
 
 /// Text as Pango lays it out, wrapped at `width` pixels: coverage, in one band.

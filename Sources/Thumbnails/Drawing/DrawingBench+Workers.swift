@@ -124,19 +124,20 @@ extension DrawingBench {
     /// copy of what is not too large.
     private static func readableByNobody(_ content: Descriptor) -> Descriptor {
         var status = cl_status()
-        guard geteuid() == 0, cl_filesystem_type(content.number) == fuseType, cl_statx_fd(content.number, &status) == 0, status.st.st_size <= WorkLimits.copied,
-            let copy = try? Descriptor(owning: check(cl_memory_file("quire-document")))
+        guard geteuid() == 0, cl_filesystem_type(content.number) == fuseType, cl_statx_fd(content.number, &status) == 0,
+            status.st.st_size <= WorkLimits.copied, let copy = try? Descriptor(owning: check(cl_memory_file("quire-document")))
         else { return content }
         var chunk = [UInt8](repeating: 0, count: 1 << 20)
         var offset = 0
-        while true {
+        while offset < status.st.st_size {
             let count = chunk.withUnsafeMutableBytes { pread(content.number, $0.baseAddress, $0.count, off_t(offset)) }
-            if count == 0 { return copy }
+            if count == 0 { break }
             guard count > 0, chunk.withUnsafeBytes({ pwrite(copy.number, $0.baseAddress, count, off_t(offset)) }) == count else {
                 return content
             }
             offset += count
         }
+        return copy
     }
 
     /// FUSE_SUPER_MAGIC (statfs(2)).
