@@ -55,7 +55,7 @@ struct Picture {
         guard header.width * header.height <= Self.mostPixels else {
             throw Refusal("\(header.width) x \(header.height) pixels are too many")
         }
-        if !grows, let picture = try Picture(ofJPEG: input, header, maximum: maximum) {
+        if !grows, page == 0, let picture = try Picture(ofJPEG: input, header, maximum: maximum) {
             self = picture
             return
         }
@@ -63,12 +63,12 @@ struct Picture {
     }
 
     /// Most images are JPEG files, and small ones: what libvips does around the decoding takes longer than that. Nil if it is another
-    /// format, or the colours want more care.
+    /// format, or not quite as it should be: libvips then says whether it can be drawn all the same.
     private init?(ofJPEG input: Int32, _ header: Picture, maximum: Int) throws(Refusal) {
         guard header.with({ cv_is_jpeg($0) != 0 }), header.bands != 4 else { return nil }
         let scale = min(1, Double(maximum) / Double(max(header.width, header.height)))
         let width = max(1, Int((Double(header.width) * scale).rounded())), height = max(1, Int((Double(header.height) * scale).rounded()))
-        guard let pixels = cj_decode(input, Int32(width), Int32(height)) else { throw Refusal("it is damaged, or cut short") }
+        guard let pixels = cj_decode(input, Int32(width), Int32(height)) else { return nil }
         defer { free(pixels) }
         self = try Picture(taking: header.with { cv_upright(pixels, Int32(width), Int32(height), $0) })
     }

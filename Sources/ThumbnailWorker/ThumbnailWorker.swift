@@ -47,7 +47,7 @@ enum ThumbnailWorker {
 
     private static func draw(_ subject: WorkRequest.Subject, _ input: Int32, maximum: Int, page: Int) throws(Refusal) -> Picture {
         switch subject {
-        case .image: try Picture(of: input, maximum: maximum)
+        case .image: try Picture(of: input, maximum: maximum, page: page)
         case .pages: try Picture(of: input, maximum: maximum, page: page, grows: true)
         case .text: try TextSheet.draw(input, isCode: false, maximum: maximum)
         case .code: try TextSheet.draw(input, isCode: true, maximum: maximum)

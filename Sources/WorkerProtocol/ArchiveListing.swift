@@ -40,15 +40,18 @@ public struct ArchiveListing: Sendable {
     public init?(bytes: [UInt8]) {
         var fields = FieldReader(bytes)
         var entries: [Entry] = []
+        var names = 0
         while !fields.isAtEnd {
             guard entries.count < WorkLimits.entries, let index = fields.number(in: 0...Int.max), let path = fields.text(),
                 let kind = fields.number(in: 0...1), let size = fields.number(in: -1...Int.max),
                 let modified = fields.number(in: Int.min...Int.max)
             else { return nil }
-            guard let names = Self.names(of: path) else { continue }
+            guard let path = Self.names(of: path) else { continue }
+            names += path.count
+            guard names <= WorkLimits.names else { break }
             entries.append(
                 Entry(
-                    index: index, path: names, isFolder: kind == 1, size: size < 0 ? nil : Int64(size),
+                    index: index, path: path, isFolder: kind == 1, size: size < 0 ? nil : Int64(size),
                     modified: modified == .min ? nil : Int64(modified)))
         }
         self.entries = entries

@@ -99,7 +99,7 @@ final class PreviewFolder: PreviewItem {
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
-        if name == Self.contentsName, shown.preview.contents != nil { return ContentsFolder(service, document, shown, []) }
+        if name == Self.contentsName, shown.preview.contents != nil { return ContentsFolder(service, document, shown, ArchiveTree.root) }
         if name == Self.factsName { return PreviewFile(service, document, shown, .facts) }
         guard let part = PreviewPart(name: name, of: shown.preview), !shown.cannotBeMade(part) else { throw .noSuchFileOrDirectory }
         return PreviewFile(service, document, shown, .part(part))
@@ -114,7 +114,7 @@ final class PreviewFolder: PreviewItem {
             part.name.map { ($0, PreviewFile(service, document, shown, .part(part))) }
         }
         items.append((Self.factsName, PreviewFile(service, document, shown, .facts)))
-        if preview.contents != nil { items.append((Self.contentsName, ContentsFolder(service, document, shown, []))) }
+        if preview.contents != nil { items.append((Self.contentsName, ContentsFolder(service, document, shown, ArchiveTree.root))) }
         return items
     }
 
@@ -127,17 +127,18 @@ final class ContentsFolder: PreviewItem {
     let service: PreviewService
     let document: StorePath
     private let shown: ShownPreview
-    private let path: [String]
+    /// Its number in the preview's tree.
+    private let folder: Int
 
-    init(_ service: PreviewService, _ document: StorePath, _ shown: ShownPreview, _ path: [String]) {
+    init(_ service: PreviewService, _ document: StorePath, _ shown: ShownPreview, _ folder: Int) {
         self.service = service
         self.document = document
         self.shown = shown
-        self.path = path
+        self.folder = folder
     }
 
     var type: mode_t { S_IFDIR }
-    var key: [UInt8] { shown.key(of: "contents/" + path.joined(separator: "/"), document) }
+    var key: [UInt8] { shown.key(of: "contents/\(folder)", document) }
     var neededToOpen: PreviewService.Need? { nil }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
@@ -146,20 +147,19 @@ final class ContentsFolder: PreviewItem {
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        guard let found = shown.tree[path]?[name.description] else { throw .noSuchFileOrDirectory }
-        return item(name.description, found)
+        guard let child = shown.tree.folders[folder][name] else { throw .noSuchFileOrDirectory }
+        return item(child)
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        (shown.tree[path] ?? [:]).compactMap { name, entry in
-            EntryName(Array(name.utf8)).map { ($0, item(name, entry)) }
-        }.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
+        shown.tree.folders[folder].map { ($0, item($1)) }.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
     }
 
-    /// - Parameter entry: nil for a folder that the archive does not name itself.
-    private func item(_ name: String, _ entry: ArchiveListing.Entry?) -> any VirtualItem {
-        guard let entry, !entry.isFolder else { return ContentsFolder(service, document, shown, path + [name]) }
-        return PreviewFile(service, document, shown, .entry(entry))
+    private func item(_ child: ArchiveTree.Child) -> any VirtualItem {
+        switch child {
+        case .folder(let number): ContentsFolder(service, document, shown, number)
+        case .file(let entry): PreviewFile(service, document, shown, .entry(entry))
+        }
     }
 }
 
@@ -196,7 +196,7 @@ final class PreviewFile: PreviewItem {
         switch kind {
         case .facts: shown.key(of: "facts.txt", document)
         case .part(let part): shown.key(of: part.name?.description ?? "", document)
-        case .entry(let entry): shown.key(of: "contents/" + entry.path.joined(separator: "/"), document)
+        case .entry(let entry): shown.key(of: "contents/ \(entry.index)", document)
         }
     }
 
@@ -231,7 +231,8 @@ final class PreviewFile: PreviewItem {
     func content() throws(Errno) -> Descriptor {
         shown.opened()
         guard let part else { return try MemoryFile.file(Array(shown.facts.utf8)) }
-        guard let made = shown.made(part) else { throw .ioError }
+        // Others have had so much made meanwhile that it is gone: the kernel then asks once more.
+        guard let made = shown.made(part) else { throw .staleNFSFileHandle }
         return Descriptor(owning: try check(fcntl(made.number, F_DUPFD_CLOEXEC, 3)))
     }
 }

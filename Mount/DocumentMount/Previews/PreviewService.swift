@@ -56,13 +56,17 @@ final class PreviewService: Sendable {
 /// A preview, with what was made of it so far.
 final class ShownPreview: Sendable {
     let preview: Preview
+    /// The kernel keeps what it has seen of one that was made before, which is not this one.
+    private let number = made.add(1, ordering: .relaxed).newValue
+    private static let made = Atomic<Int>(0)
     /// The document's when it was made.
     let status: cl_status
     let facts: String
-    /// An archive's folders, by their paths: what is in each, nil for a folder that the archive does not name itself.
-    let tree: [[String]: [String: ArchiveListing.Entry?]]
+    let tree: ArchiveTree
     private struct State {
-        var made: [PreviewPart: (file: Descriptor, size: Int)] = [:]
+        /// The ones made last, last.
+        var made: [(part: PreviewPart, file: Descriptor)] = []
+        var sizes: [PreviewPart: Int] = [:]
         var failed: Set<PreviewPart> = []
         /// Looks at pages that were drawn for that alone.
         var looks = 0
@@ -70,18 +74,20 @@ final class ShownPreview: Sendable {
     /// Leaf.
     private let state = Mutex(State())
     private static let looksAtOnce = 16
+    /// Each is a descriptor. What went is made again when it is opened.
+    private static let mostParts = 16
 
     init(_ preview: Preview, _ status: cl_status) {
         self.preview = preview
         self.status = status
         facts = preview.allFacts.map { "\($0.name): \($0.value)\n" }.joined()
-        tree = Self.tree(preview.contents?.entries ?? [])
-        if let page = preview.firstPage { state.withLock { $0.made[.page(1)] = (page, Self.size(of: page)) } }
+        tree = ArchiveTree(preview.contents?.entries ?? [])
+        if let page = preview.firstPage { keep(page, as: .page(1)) }
     }
 
-    func made(_ part: PreviewPart) -> Descriptor? { state.withLock { $0.made[part]?.file } }
+    func made(_ part: PreviewPart) -> Descriptor? { state.withLock { state in state.made.first { $0.part == part }?.file } }
 
-    func size(of part: PreviewPart) -> Int? { state.withLock { $0.made[part]?.size } }
+    func size(of part: PreviewPart) -> Int? { state.withLock { $0.sizes[part] } }
 
     func cannotBeMade(_ part: PreviewPart) -> Bool { state.withLock { $0.failed.contains(part) } }
 
@@ -89,7 +95,7 @@ final class ShownPreview: Sendable {
     /// drawn: a look then tells a size of 0, until the page is opened.
     func mayDrawToTellSize(of part: PreviewPart) -> Bool {
         state.withLock { state in
-            guard state.made[part] == nil, !state.failed.contains(part), state.looks < Self.looksAtOnce else { return false }
+            guard state.sizes[part] == nil, !state.failed.contains(part), state.looks < Self.looksAtOnce else { return false }
             state.looks += 1
             return true
         }
@@ -99,36 +105,39 @@ final class ShownPreview: Sendable {
 
     func note(_ result: Result<Descriptor, PreviewFailure>, of part: PreviewPart) {
         switch result {
-        case .success(let file): state.withLock { $0.made[part] = (file, Self.size(of: file)) }
-        case .failure: state.withLock { _ = $0.failed.insert(part) }
+        case .success(let file): keep(file, as: part)
+        case .failure(let failure): if failure.isLasting { state.withLock { _ = $0.failed.insert(part) } }
         }
     }
 
-    /// Bytes in memory.
-    var length: Int { state.withLock { $0.made.values.reduce(0) { $0 + $1.size } } }
+    private func keep(_ file: Descriptor, as part: PreviewPart) {
+        let size = Self.size(of: file)
+        state.withLock { state in
+            state.made.removeAll { $0.part == part }
+            state.made.append((part, file))
+            if state.made.count > Self.mostParts { state.made.removeFirst() }
+            state.sizes[part] = size
+        }
+    }
 
-    /// Of what tells an item from those of other versions.
+    /// Nobody comes to it any more but who has looked at it before.
+    func leave() { state.withLock { $0.made = [] } }
+
+    /// Bytes in memory, in whole pages.
+    var length: Int {
+        state.withLock { state in
+            state.made.reduce(preview.convertedLength) { $0 + ((state.sizes[$1.part] ?? 0) | 4_095) + 1 }
+        }
+    }
+
+    /// Of what tells an item from those of other versions, and of another preview of this one.
     func key(of name: String, _ document: StorePath) -> [UInt8] {
-        PreviewService.key(of: document) + Array("/\(name)\0\(preview.version.modified) \(preview.version.size)".utf8)
+        PreviewService.key(of: document) + Array("/\(name)\0\(number)".utf8)
     }
 
     private static func size(of file: Descriptor) -> Int {
         var status = cl_status()
         return cl_statx_fd(file.number, &status) == 0 ? Int(status.st.st_size) : 0
-    }
-
-    private static func tree(_ entries: [ArchiveListing.Entry]) -> [[String]: [String: ArchiveListing.Entry?]] {
-        var tree: [[String]: [String: ArchiveListing.Entry?]] = [:]
-        for entry in entries {
-            var folder = Array(entry.path.dropLast())
-            // A file is not also a folder: what comes later in an archive replaces what came before.
-            tree[folder, default: [:]][entry.path.last!] = .some(entry.isFolder ? nil : entry)
-            while let name = folder.popLast() {
-                guard tree[folder]?[name] == nil || tree[folder]?[name]??.isFolder == false else { break }
-                tree[folder, default: [:]][name] = .some(nil)
-            }
-        }
-        return tree
     }
 }
 
@@ -156,7 +165,10 @@ final class PreviewShelf: Sendable {
         return places.withLock { places in
             guard let index = places.lastIndex(where: { $0.document == document }) else { return nil }
             var place = places.remove(at: index)
-            guard place.shown.preview.version == version else { return nil }
+            guard place.shown.preview.version == version else {
+                place.shown.leave()
+                return nil
+            }
             place.used = cl_monotonic_ns()
             places.append(place)
             return place.shown
@@ -168,7 +180,7 @@ final class PreviewShelf: Sendable {
             // Two may have asked: what was shown stays.
             if let index = places.firstIndex(where: { $0.document == document }) {
                 if places[index].shown.preview.version == shown.preview.version { return }
-                places.remove(at: index)
+                places.remove(at: index).shown.leave()
             }
             places.append(Place(document: document, shown: shown, used: cl_monotonic_ns()))
         }
@@ -178,9 +190,14 @@ final class PreviewShelf: Sendable {
     func makeRoom() {
         let now = cl_monotonic_ns()
         places.withLock { places in
+            for place in places where now - place.used > Self.lifetime { place.shown.leave() }
             places.removeAll { now - $0.used > Self.lifetime }
             var bytes = places.reduce(0) { $0 + $1.shown.length }
-            while places.count > Self.most || bytes > Self.mostBytes && places.count > 1 { bytes -= places.removeFirst().shown.length }
+            while places.count > Self.most || bytes > Self.mostBytes && places.count > 1 {
+                let place = places.removeFirst()
+                bytes -= place.shown.length
+                place.shown.leave()
+            }
         }
     }
 }

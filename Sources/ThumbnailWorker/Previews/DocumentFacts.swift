@@ -34,7 +34,9 @@ enum DocumentFacts {
                 Fact(Fact.Name.width, isTurned ? height : width), Fact(Fact.Name.height, isTurned ? width : height),
             ]
             let pages = Int(vips_image_get_n_pages(image))
-            if pages > 1 { facts.append(Fact(Fact.Name.pages, pages)) }
+            // A film of pictures is one.
+            let isAnimated = vips_image_get_typeof(image, "delay") != 0
+            if pages > 1, !isAnimated { facts.append(Fact(Fact.Name.pages, pages)) }
             for (name, field) in [(Fact.Name.camera, "exif-ifd0-Model"), (Fact.Name.made, "exif-ifd2-DateTimeOriginal")] {
                 guard let text = text(field, of: image) else { continue }
                 facts.append(Fact(name, text))

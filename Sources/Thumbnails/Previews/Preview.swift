@@ -1,3 +1,4 @@
+import CLinux
 public import StorePrimitives
 public import WorkerProtocol
 
@@ -21,6 +22,12 @@ public final class Preview: Sendable {
     let document: DrawingSubject
     /// What a converter has made of the document, which is drawn in its stead.
     let converted: Descriptor?
+    /// Bytes in memory of that.
+    public var convertedLength: Int {
+        guard let converted else { return 0 }
+        var status = cl_status()
+        return cl_statx_fd(converted.number, &status) == 0 ? Int(status.st.st_size) : 0
+    }
     /// The first page, as PNG: it is drawn to see whether it can be.
     public let firstPage: Descriptor?
 
@@ -78,4 +85,6 @@ public enum PreviewPart: Hashable, Sendable {
 /// Why there is no preview, or not this part of one, for a person.
 public struct PreviewFailure: Error, Sendable {
     public let reason: String
+    /// Whether it is so for as long as the document is what it is.
+    public let isLasting: Bool
 }

@@ -27,14 +27,14 @@ extension Thumbnailer {
         _ body: @escaping @Sendable (DrawingBench, Thumbnailer) throws(Refusal) -> Value
     ) {
         perform { [weak self] bench in
-            guard let self else { return completion(.failure(PreviewFailure(reason: "the mount is going away"))) }
+            guard let self else { return completion(.failure(PreviewFailure(reason: "the mount is going away", isLasting: false))) }
             do throws(Refusal) {
                 completion(.success(try body(bench, self)))
             } catch {
-                completion(.failure(PreviewFailure(reason: error.reason)))
+                completion(.failure(PreviewFailure(reason: error.reason, isLasting: error.lasts == .always)))
             }
         } cancel: {
-            completion(.failure(PreviewFailure(reason: "too many are waiting")))
+            completion(.failure(PreviewFailure(reason: "too many are waiting", isLasting: false)))
         }
     }
 }
