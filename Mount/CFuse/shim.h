@@ -10,6 +10,7 @@
 // Parts of the kernel's protocol (linux/fuse.h, 7.40 and later) that the system's header may be too old to have.
 
 #define QUIRE_FUSE_OPCODE_INIT 26
+#define QUIRE_FUSE_PARALLEL_DIROPS (1u << 18)
 #define QUIRE_FUSE_HANDLE_KILLPRIV_V2 (1u << 28)
 #define QUIRE_FUSE_INIT_EXT (1u << 30)
 #define QUIRE_FUSE_PASSTHROUGH (1u << 5)         // flags2

@@ -94,7 +94,7 @@ public final class FuseSession: @unchecked Sendable {
         want(Int(FUSE_CAP_ATOMIC_O_TRUNC))
         want(Int(FUSE_CAP_DONT_MASK))  // the store's default ACLs and the caller's umask decide together
         want(Int(FUSE_CAP_POSIX_ACL))
-        want(Int(FUSE_CAP_PARALLEL_DIROPS))
+        want(Int(FUSE_CAP_PARALLEL_DIROPS))  // passed on by KernelChannel
         want(Int(FUSE_CAP_IOCTL_DIR))
         // A wait for a lock must not keep a ring's place, see KernelRings: the kernel keeps the locks then.
         want(Int(FUSE_CAP_POSIX_LOCKS), !channel.ringsOffered)

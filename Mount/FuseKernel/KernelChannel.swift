@@ -10,7 +10,8 @@ internal import SystemPackage
 ///
 /// - The INIT answer is given the flags that libfuse does not know: kernel passthrough, and HANDLE_KILLPRIV_V2, which spares
 ///   a GETXATTR of security.capability before each write (the kernel then trusts the daemon to strip setuid, setgid and
-///   capabilities on write, truncate and chown, as every Linux file system does).
+///   capabilities on write, truncate and chown, as every Linux file system does). And PARALLEL_DIROPS, which libfuse before
+///   3.17 knows but does not pass on (libfuse #861): without it one lookup in a folder waits for the other.
 /// - Answers to requests that came by a ring go back by it (`KernelRings`).
 /// - What libfuse could not answer, and would say nothing of, is answered with an error (`fail`).
 /// - TMPFILE is handed to libfuse as a CREATE of the name "/", which no CREATE can have.
@@ -101,9 +102,7 @@ final class KernelChannel: Sendable {
                 vector[1].iov_len >= MemoryLayout<quire_init_out>.size
             else { return false }
             let answer = vector[1].iov_base.assumingMemoryBound(to: quire_init_out.self)
-            if state.offeredFlags & QUIRE_FUSE_HANDLE_KILLPRIV_V2 != 0 {
-                answer.pointee.flags |= QUIRE_FUSE_HANDLE_KILLPRIV_V2
-            }
+            answer.pointee.flags |= state.offeredFlags & (QUIRE_FUSE_HANDLE_KILLPRIV_V2 | QUIRE_FUSE_PARALLEL_DIROPS)
             if wantsPassthrough, state.offeredFlags2 & QUIRE_FUSE_PASSTHROUGH != 0 {
                 answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
                 answer.pointee.flags2 |= QUIRE_FUSE_PASSTHROUGH
