@@ -15,13 +15,14 @@ extension MountedStore {
     }
 
     /// Forgets the thumbnails of a document, or of all in a folder, of what the caller may write. Returns of how many there were any.
-    /// O(documents in it).
+    /// O(documents in it); of the whole mount also the pictures in virtual folders, O(thumbnails).
     public func clearThumbnails(in path: StorePath, for caller: Credentials) throws(Errno) -> Int {
         guard let thumbnails = fileSystem.thumbnails, thumbnails.reach.may(caller, path, R_OK) else { throw .noSuchFileOrDirectory }
+        if path.isRoot, thumbnails.reach.may(caller, path, W_OK) { thumbnails.removeAllLinkPictures() }
         var count = 0
         var next = [path]
         while let path = next.popLast(), !isEnding.load(ordering: .relaxed) {
-            if thumbnails.reach.may(caller, path, W_OK), thumbnails.cache.remove(thumbnails.uri(of: path)) { count += 1 }
+            if thumbnails.reach.may(caller, path, W_OK), thumbnails.removePictures(of: path) { count += 1 }
             next += ((try? thumbnails.items(in: path)) ?? []).map { path.appending($0.name) }
         }
         return count

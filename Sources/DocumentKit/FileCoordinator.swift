@@ -164,10 +164,10 @@ public final class FileCoordinator: Sendable {
         state.withLock { $0.thumbnails[path] = image }
     }
 
-    /// The pictures of what is in a mount.
-    func takeThumbnails(in mount: QuireMount) -> [DocumentPicture] {
+    /// The pictures of what an access has written in a mount.
+    func takeThumbnails(of access: FileAccess, in mount: QuireMount) -> [DocumentPicture] {
         let found = state.withLock { state in
-            let paths = state.thumbnails.keys.filter { QuireMount.holding($0) == mount }
+            let paths = state.thumbnails.keys.filter { access.writes($0) && QuireMount.holding($0) == mount }
             return paths.map { ($0, state.thumbnails.removeValue(forKey: $0)!) }
         }
         var bytes = 0

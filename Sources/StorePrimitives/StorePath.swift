@@ -35,6 +35,9 @@ public struct StorePath: Hashable, Sendable {
         }
     }
 
+    /// Whether it leads through a folder.
+    public var hasFolder: Bool { bytes.contains(Self.slash) }
+
     /// The last name; nil for the root.
     public var lastName: EntryName? {
         let start = bytes.lastIndex(of: Self.slash).map { $0 + 1 } ?? 0

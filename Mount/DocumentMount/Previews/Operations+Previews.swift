@@ -14,13 +14,14 @@ extension MountedFileSystem {
     ) {
         let (service, document) = (item.service, item.document)
         guard reply.canWait else {
-            service.make(need, of: document) {}
+            service.make(need, of: document, for: PreviewService.Request(user: caller.uid, isWaiting: { true }, completion: {}))
             return reply.fail(.resourceTemporarilyUnavailable)
         }
         let looks = service.thumbnails.looks
         let awaited = ThumbnailLooks.Awaited(reply, caller, in: looks, answer: answer)
         looks.wait(awaited)
-        service.make(need, of: document) { looks.finished(awaited) }
+        let request = PreviewService.Request(user: caller.uid) { looks.isWaiting(awaited) } completion: { looks.finished(awaited) }
+        service.make(need, of: document, for: request)
     }
 
     /// A name in a preview: first the preview is made, then what the name stands for.

@@ -92,12 +92,15 @@ final class PreviewFolder: PreviewItem {
     var neededToOpen: PreviewService.Need? { service.shelf.shown(document) == nil ? .preview : nil }
 
     func needed(for name: EntryName) -> PreviewService.Need? {
+        // File managers look for names of their own, which nothing is made for.
+        guard Self.isName(name) else { return nil }
         guard let shown = service.shelf.shown(document) else { return .preview }
         guard let part = PreviewPart(name: name, of: shown.preview), shown.mayDrawToTellSize(of: part) else { return nil }
         return .part(shown, part)
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        guard Self.isName(name) else { throw .noSuchFileOrDirectory }
         guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
         if name == Self.contentsName, shown.preview.contents != nil { return ContentsFolder(service, document, shown, ArchiveTree.root) }
         if name == Self.factsName { return PreviewFile(service, document, shown, .facts) }
@@ -120,6 +123,11 @@ final class PreviewFolder: PreviewItem {
 
     private static let contentsName = EntryName("contents")
     private static let factsName = EntryName("facts.txt")
+
+    /// Whether a preview may have something of that name.
+    private static func isName(_ name: EntryName) -> Bool {
+        name == contentsName || name == factsName || PreviewPart(name: name) != nil
+    }
 }
 
 /// A folder in an archive.
@@ -147,12 +155,12 @@ final class ContentsFolder: PreviewItem {
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        guard let child = shown.tree.folders[folder][name] else { throw .noSuchFileOrDirectory }
+        guard let child = shown.children(ofFolder: folder)[name] else { throw .noSuchFileOrDirectory }
         return item(child)
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        shown.tree.folders[folder].map { ($0, item($1)) }.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
+        shown.children(ofFolder: folder).map { ($0, item($1)) }.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
     }
 
     private func item(_ child: ArchiveTree.Child) -> any VirtualItem {
@@ -247,16 +255,26 @@ extension PreviewPart {
         }
     }
 
-    /// Nil if the preview has nothing of that name.
-    init?(name: EntryName, of preview: Preview) {
+    /// Nil if no preview has anything of that name.
+    init?(name: EntryName) {
         let text = name.description
-        if text == "text.txt", preview.hasText {
+        if text == "text.txt" {
             self = .text(page: nil)
         } else {
-            guard text.hasPrefix("page-"), text.hasSuffix(".png"), let number = Int(text.dropFirst(5).dropLast(4)),
-                number >= 1, number <= preview.pageCount, text == "page-\(number).png"
+            guard text.hasPrefix("page-"), text.hasSuffix(".png"), let number = Int(text.dropFirst(5).dropLast(4)), number >= 1,
+                text == "page-\(number).png"
             else { return nil }
             self = .page(number)
+        }
+    }
+
+    /// Nil if the preview has nothing of that name.
+    init?(name: EntryName, of preview: Preview) {
+        self.init(name: name)
+        switch self {
+        case .text: guard preview.hasText else { return nil }
+        case .page(let number): guard number <= preview.pageCount else { return nil }
+        case .links, .entry: return nil
         }
     }
 }

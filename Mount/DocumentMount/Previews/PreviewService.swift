@@ -22,22 +22,61 @@ final class PreviewService: Sendable {
         case part(ShownPreview, PreviewPart)
     }
 
-    /// Has it made. `completion` is called once, on a drawing thread, also if it cannot be.
-    func make(_ need: Need, of document: StorePath, completion: @escaping @Sendable () -> Void) {
+    /// Who wants something made.
+    struct Request: Sendable {
+        let user: uid_t
+        /// Whether it still waits.
+        let isWaiting: @Sendable () -> Bool
+        /// Called once, on a drawing thread as a rule, also if it cannot be made.
+        let completion: @Sendable () -> Void
+    }
+
+    private struct Job: Hashable {
+        let document: StorePath
+        /// Nil for the preview itself.
+        var shown: Int?
+        var part: PreviewPart?
+    }
+    /// What is being made, or waits for that, and who wants it. Leaf.
+    private let requests = Mutex<[Job: [Request]]>([:])
+    /// Of one user: the workers are there for others, too.
+    private static let mostOfUser = 64
+
+    /// Has it made, once for all who want it. What nobody waits for any more when its turn comes is not made.
+    func make(_ need: Need, of document: StorePath, for request: Request) {
+        var job = Job(document: document)
+        if case .part(let shown, let part) = need { (job.shown, job.part) = (shown.number, part) }
+        let (isAccepted, isFirst) = requests.withLock { requests in
+            let ofUser = requests.values.reduce(0) { $0 + $1.count { $0.user == request.user } }
+            guard ofUser < Self.mostOfUser else { return (false, false) }
+            let isFirst = requests[job] == nil
+            requests[job, default: []].append(request)
+            return (true, isFirst)
+        }
+        guard isAccepted else { return request.completion() }
+        guard isFirst else { return }
+        let isWanted: @Sendable () -> Bool = { [self, job] in
+            let waiting = requests.withLock { $0[job] ?? [] }
+            return waiting.contains { $0.isWaiting() }
+        }
         switch need {
         case .preview:
             let status = thumbnails.status(of: document)
-            thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false)) { [shelf] result in
+            thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false), isWanted: isWanted) { [self, job] result in
                 if case .success(let preview) = result, let status { shelf.add(ShownPreview(preview, status), of: document) }
-                completion()
+                end(job)
             }
         case .part(let shown, let part):
-            thumbnails.thumbnailer.part(part, of: shown.preview) { [shelf] result in
+            thumbnails.thumbnailer.part(part, of: shown.preview, isWanted: isWanted) { [self, job] result in
                 shown.note(result, of: part)
                 shelf.makeRoom()
-                completion()
+                end(job)
             }
         }
+    }
+
+    private func end(_ job: Job) {
+        for request in requests.withLock({ $0.removeValue(forKey: job) }) ?? [] { request.completion() }
     }
 
     static func key(of path: StorePath) -> [UInt8] { Array(".previews".utf8) + (path.isRoot ? [] : [UInt8(ascii: "/")] + path.bytes) }
@@ -57,13 +96,13 @@ final class PreviewService: Sendable {
 final class ShownPreview: Sendable {
     let preview: Preview
     /// The kernel keeps what it has seen of one that was made before, which is not this one.
-    private let number = made.add(1, ordering: .relaxed).newValue
+    let number = made.add(1, ordering: .relaxed).newValue
     private static let made = Atomic<Int>(0)
     /// The document's when it was made.
     let status: cl_status
     let facts: String
-    let tree: ArchiveTree
     private struct State {
+        var tree: ArchiveTree
         /// The ones made last, last.
         var made: [(part: PreviewPart, file: Descriptor)] = []
         var sizes: [PreviewPart: Int] = [:]
@@ -72,7 +111,7 @@ final class ShownPreview: Sendable {
         var looks = 0
     }
     /// Leaf.
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private static let looksAtOnce = 16
     /// Each is a descriptor. What went is made again when it is opened.
     private static let mostParts = 16
@@ -81,7 +120,7 @@ final class ShownPreview: Sendable {
         self.preview = preview
         self.status = status
         facts = preview.allFacts.map { "\($0.name): \($0.value)\n" }.joined()
-        tree = ArchiveTree(preview.contents?.entries ?? [])
+        state = Mutex(State(tree: ArchiveTree(preview.contents?.entries ?? [])))
         if let page = preview.firstPage { keep(page, as: .page(1)) }
     }
 
@@ -120,8 +159,19 @@ final class ShownPreview: Sendable {
         }
     }
 
-    /// Nobody comes to it any more but who has looked at it before.
-    func leave() { state.withLock { $0.made = [] } }
+    /// What is in a folder of the archive; nothing once it has left.
+    func children(ofFolder number: Int) -> [EntryName: ArchiveTree.Child] {
+        state.withLock { $0.tree.folders.indices.contains(number) ? $0.tree.folders[number] : [:] }
+    }
+
+    /// Nobody comes to it any more but who has looked at it before, for whom the kernel may keep it for long.
+    func leave() {
+        state.withLock { state in
+            state.made = []
+            state.tree = ArchiveTree([])
+        }
+        preview.letGo()
+    }
 
     /// Bytes in memory, in whole pages.
     var length: Int {

@@ -47,8 +47,9 @@ extension ThumbnailService {
         let links = children.compactMap { name, item in (item as? VirtualLink).map { (name, $0.document) } }
         for ((name, document), isReachable) in zip(links, reach.filter(links.map(\.1), caller)) where isReachable {
             guard let status = status(of: document), Self.mayBeDrawn(status) else { continue }
-            let place = folder.key + [UInt8(ascii: "/")] + name.bytes
+            let place = Array(folder.key + [UInt8(ascii: "/")] + name.bytes)
             let (uri, version) = (uri(ofPlace: place), ThumbnailVersion(status))
+            self.links.note(place, of: document)
             let subject = subject(document, isFolder: false, uri: uri)
             for size in MountedFileSystem.sizesOfFileManagers where isUndrawn(uri, version, size) {
                 thumbnailer.draw(subject, size, .looked) { [announcer, repeater] outcome in

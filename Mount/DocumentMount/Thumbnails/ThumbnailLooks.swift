@@ -135,6 +135,9 @@ final class ThumbnailLooks: Sendable {
         }
     }
 
+    /// Neither answered nor given up.
+    func isWaiting(_ awaited: Awaited) -> Bool { state.withLock { $0.awaited[ObjectIdentifier(awaited)] != nil } }
+
     func finished(_ awaited: Awaited) {
         state.withLock { state in
             if state.awaited.removeValue(forKey: ObjectIdentifier(awaited)) != nil { state.ready.append(awaited) }

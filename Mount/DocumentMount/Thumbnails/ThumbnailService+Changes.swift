@@ -20,7 +20,7 @@ extension ThumbnailService {
     private func follow(_ change: Change) {
         switch change {
         case .present(let facts), .madeAnew(let facts, _): refresh(facts.path)
-        case .absent(let path): cache.remove(uri(of: path))
+        case .absent(let path): removePictures(of: path)
         case .moved(let old, let new, let isFolder, _):
             isFolder ? moveTree(from: old, to: new) : move(old, to: new)
             // What it was moved over had pictures too.
@@ -34,16 +34,29 @@ extension ThumbnailService {
     /// Has the pictures drawn again that are of another version than the document.
     private func refresh(_ path: StorePath) {
         guard let status = status(of: path), Self.mayBeDrawn(status) else { return }
-        let (uri, version) = (uri(of: path), ThumbnailVersion(status))
-        for size in ThumbnailSize.allCases where cache.anyEntry(of: uri, size) != nil && cache.entry(of: uri, version, size) == nil {
-            draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [self] outcome in
-                // A picture of what is no more is worse than none.
-                if case .refused = outcome { cache.remove(uri, size) }
-            }
+        let version = ThumbnailVersion(status)
+        for (uri, size) in outdated([uri(of: path)], version) {
+            draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked, completion: removing(uri, size))
+        }
+        for (uri, size) in outdated(links.places(of: path).map { uri(ofPlace: $0) }, version) {
+            thumbnailer.draw(subject(path, isFolder: false, uri: uri), size, .looked, completion: removing(uri, size))
         }
     }
 
+    private func outdated(_ uris: [String], _ version: ThumbnailVersion) -> [(uri: String, size: ThumbnailSize)] {
+        uris.flatMap { uri in ThumbnailSize.allCases.map { (uri, $0) } }.filter { uri, size in
+            cache.anyEntry(of: uri, size) != nil && cache.entry(of: uri, version, size) == nil
+        }
+    }
+
+    /// A picture of what is no more is worse than none.
+    private func removing(_ uri: String, _ size: ThumbnailSize) -> @Sendable (DrawingOutcome) -> Void {
+        { [self] outcome in if case .refused = outcome { cache.remove(uri, size) } }
+    }
+
     private func move(_ old: StorePath, to new: StorePath) {
+        // Its links have other names now.
+        removeLinkPictures(of: old)
         // Moved on by now: what follows has it drawn there.
         guard let status = status(of: new) else {
             cache.remove(uri(of: old))

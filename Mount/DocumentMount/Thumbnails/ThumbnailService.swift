@@ -33,6 +33,7 @@ final class ThumbnailService: Sendable {
     let looks = ThumbnailLooks()
     let announcer: ThumbnailAnnouncer
     let names = SharedNames()
+    let links = LinkPictures()
 
     var cache: ThumbnailCache { thumbnailer.cache }
 
@@ -77,8 +78,22 @@ final class ThumbnailService: Sendable {
     /// What stands at a path, links not followed.
     func status(of path: StorePath) -> cl_status? {
         var status = cl_status()
-        return path.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil
+        guard path.hasFolder else {
+            return path.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil
+        }
+        guard let place = place(path) else { return nil }
+        return cl_statx_fd(place.number, &status) == 0 ? status : nil
     }
+
+    /// Holds on to what stands at a path, which needs no right to it. A folder on the way may have been replaced by a link to
+    /// anywhere, which the daemon could follow where the caller cannot.
+    private func place(_ path: StorePath) -> Descriptor? {
+        let number = path.withCString { cl_open_beneath(store.number, $0, Self.pathOnly | O_NOFOLLOW) }
+        return number < 0 ? nil : Descriptor(owning: number)
+    }
+
+    /// O_PATH, hidden behind _GNU_SOURCE.
+    private static let pathOnly: Int32 = 0x20_0000
 
     /// The picture of what a document holds now; nil if it is not drawn. Documents and folders have one.
     func entry(of path: StorePath, _ size: ThumbnailSize, isPersonal: Bool = false) -> ThumbnailEntry? {
@@ -110,11 +125,8 @@ final class ThumbnailService: Sendable {
     }
 
     private func hasAccessList(_ path: StorePath) -> Bool {
-        // Only where it is asked for, which needs no descriptor of the file itself.
-        let place = Array("/proc/self/fd/\(store.number)/".utf8) + path.bytes + [0]
-        return place.withUnsafeBytes {
-            cl_lgetxattr($0.assumingMemoryBound(to: CChar.self).baseAddress!, "system.posix_acl_access", nil, 0) > 0
-        }
+        guard let place = place(path) else { return false }
+        return cl_getxattr("/proc/self/fd/\(place.number)", "system.posix_acl_access", nil, 0) > 0
     }
 
     /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while nobody has looked at any.

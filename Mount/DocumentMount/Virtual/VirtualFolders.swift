@@ -15,6 +15,7 @@ final class VirtualFolders: Sendable {
         .map { EntryName($0) }
     /// The names of this version's folders.
     static let names = [".recents", ".tags", ".thumbnails"].map { EntryName($0) }
+    static let foldersOfLinks = [".recents", ".tags"].map { EntryName($0) }
 
     /// What they are made of.
     struct Parts {

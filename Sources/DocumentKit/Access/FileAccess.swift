@@ -41,6 +41,11 @@ final class FileAccess: Sendable {
 
     var isWriting: Bool { items.contains { $0.intent.isWriting } }
 
+    /// Whether an item is one that it writes, or is in one.
+    func writes(_ path: AbsolutePath) -> Bool {
+        items.contains { $0.intent.isWriting && ($0.path == path || path.isInside($0.path)) }
+    }
+
     /// Another access relies on it. False if it has ended.
     func join() -> Bool {
         state.withLock { state in
@@ -75,7 +80,7 @@ final class FileAccess: Sendable {
         var failure: FileCoordinationError?
         for hold in holds.reversed() {
             do throws(FileCoordinationError) {
-                try Self.release(hold, discards: discards, thumbnailsOf: coordinator)
+                try Self.release(hold, discards: discards, of: self)
             } catch {
                 failure = failure ?? error
             }
@@ -86,13 +91,13 @@ final class FileAccess: Sendable {
         if let failure { throw failure }
     }
 
-    /// - Parameter coordinator: whose pictures become thumbnails of what is published.
-    static func release(_ hold: Hold, discards: Bool, thumbnailsOf coordinator: FileCoordinator? = nil) throws(FileCoordinationError) {
+    /// - Parameter access: its pictures become thumbnails of what is published.
+    static func release(_ hold: Hold, discards: Bool, of access: FileAccess? = nil) throws(FileCoordinationError) {
         switch hold {
         case .local(let id): LocalAccessTable.shared.release(id)
         case .claim(let channel, let claim, let isOwn):
             do throws(ServiceCallError) {
-                let pictures = coordinator?.takeThumbnails(in: channel.mount) ?? []
+                let pictures = access.map { $0.coordinator.takeThumbnails(of: $0, in: channel.mount) } ?? []
                 try channel.release(claim, discards: discards, pictures: discards ? [] : pictures)
                 if isOwn { ClaimChannels.shared.give(channel) }
             } catch {

@@ -21,7 +21,7 @@ extension PreviewSessionDelegate {
 /// Previews of some items, of which one is shown, as `QLPreviewController` has them; how they look is the app's.
 ///
 /// Documents are decoded by `quire-worker` in a sandbox, never in the app, and read as one whole version in a mount. Each item's
-/// preview is of the version that it had when it was first asked for, until ``refreshCurrentPreviewItem()`` or ``reloadData()``.
+/// preview is of the version that it had when it was first asked for, until ``refreshCurrentPreviewItem()`` or ``reloadData()``, or an item far from it is shown.
 ///
 /// All methods may be called on any thread. Making a preview takes some tens of milliseconds, of an office document seconds, a
 /// minute at most; no thread is blocked for that.
@@ -172,9 +172,16 @@ public final class PreviewSession: Sendable {
             throw PreviewError(description: "there is no document to show")
         }
         let preview = try await Self.result { Self.shared.preview(subject, completion: $0) }
-        state.withLock { if $0.generation == generation { $0.previews[index] = preview } }
+        state.withLock { state in
+            guard state.generation == generation else { return }
+            state.previews[index] = preview
+            // Each holds files in memory: those of the nearest items are kept.
+            state.previews = state.previews.filter { abs($0.key - index) <= Self.neighbours }
+        }
         return preview
     }
+
+    private static let neighbours = 4
 
     private static func result<Value: Sendable>(
         _ ask: (@escaping @Sendable (Result<Value, PreviewFailure>) -> Void) -> Void

@@ -155,6 +155,19 @@ public final class ThumbnailCache: Sendable {
     @discardableResult
     public func remove(_ uri: String, _ size: ThumbnailSize) -> Bool { remove(uri, size.rawValue) }
 
+    /// Forgets the thumbnails of all that is below a folder's URI. Reads the beginning of every thumbnail there is.
+    public func removeAll(below uri: String) {
+        for kind in ThumbnailSize.allCases.map(\.rawValue) + [Self.failures] {
+            for name in ProviderTable.names(in: "\(folder)/\(kind)") where name.hasSuffix(".png") {
+                let path = "\(folder)/\(kind)/\(name)"
+                guard let file = try? Descriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+                    let (texts, _) = Self.read(file), texts["Thumb::URI"]?.hasPrefix(uri + "/") == true
+                else { continue }
+                unlink(path)
+            }
+        }
+    }
+
     /// What was drawn of a document goes on as that of its new name.
     public func move(_ uri: String, to newURI: String, _ version: ThumbnailVersion) {
         for size in ThumbnailSize.allCases where entry(of: uri, version, size) != nil {

@@ -1,3 +1,4 @@
+import Glibc
 import StorePrimitives
 import SystemPackage
 
@@ -9,12 +10,16 @@ extension DrawingBench {
     /// The picture of a folder: of what is in it, which is drawn for that.
     func collage(of parts: [DrawingSubject], _ size: ThumbnailSize, _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
         var pictures: [Descriptor] = []
+        var owners: Set<uid_t?> = []
         for part in parts.prefix(Self.partsTried) where pictures.count < Self.partsShown {
             guard case .drawn = draw(part, .normal, for: thumbnailer), let picture = try? thumbnailer.cache.open(part.uri, .normal)
             else { continue }
             pictures.append(picture)
+            owners.insert(nextOwner)
         }
         guard !pictures.isEmpty else { throw Refusal("nothing in it can be drawn", lasts: .always) }
+        // A worker of its own for pictures of several.
+        if owners.count > 1 { nextOwner = nil }
         return try picture(.collage(count: pictures.count, maximum: size.pixels), pictures, thumbnailer)
     }
 }

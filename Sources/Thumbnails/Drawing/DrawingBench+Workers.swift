@@ -39,7 +39,7 @@ extension DrawingBench {
     func ask(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> Answer {
         // One that ended while nothing was asked of it is started again.
         for attempt in 0..<2 {
-            let isNew = worker.withLock { $0 == nil }
+            let isNew = !worker.withLock { worker in worker.map(mayReadNext) ?? false }
             let process = try started(Sandbox(worker: thumbnailer.workerProgram), thumbnailer)
             do throws(Refusal) {
                 return try answer(process, request, inputs, isNew: isNew, thumbnailer)
@@ -51,10 +51,11 @@ extension DrawingBench {
     }
 
     private func started(_ sandbox: Sandbox, _ thumbnailer: Thumbnailer) throws(Refusal) -> WorkerProcess {
-        if let process = worker.withLock({ $0 }) { return process }
+        if let process = worker.withLock({ $0 }), mayReadNext(process) { return process }
+        worker.withLock { $0 = nil }
         guard !isInterrupted.load(ordering: .relaxed) else { throw Refusal("the mount is going away", lasts: .no) }
         do throws(Errno) {
-            let process = try WorkerProcess(sandbox)
+            let process = try WorkerProcess(sandbox, for: nextOwner)
             worker.withLock { $0 = process }
             // `interrupt` may have come in between.
             if isInterrupted.load(ordering: .relaxed) { process.kill() }
@@ -64,6 +65,10 @@ extension DrawingBench {
             thumbnailer.trouble.withLock { $0 = what }
             throw Refusal(what, lasts: .no)
         }
+    }
+
+    private func mayReadNext(_ process: WorkerProcess) -> Bool {
+        geteuid() != 0 || process.owner != nil && process.owner == nextOwner
     }
 
     /// The picture that a program of somebody else's draws.

@@ -10,8 +10,8 @@ final class DrawingBench: Sendable {
     /// For `interrupt`; used by the thread alone otherwise.
     let worker = Mutex<WorkerProcess?>(nil)
     let isInterrupted = Atomic<Bool>(false)
-    /// Whose documents the worker has read.
-    private let audience = Mutex<uid_t?>(nil)
+    /// Whose documents are read next; nil for those of several. Used by the thread alone.
+    private let owner = Mutex<uid_t?>(nil)
 
     /// A worker holds some 60 MiB.
     private static let idleSeconds = 60
@@ -154,20 +154,19 @@ final class DrawingBench: Sendable {
 
     // MARK: Documents
 
-    /// Opens a document. Root's workers read the documents of one user each: who is taken over by one could see the others.
+    /// Opens a document, which is read next.
     func open(_ subject: DrawingSubject) throws(Errno) -> (Descriptor, ThumbnailVersion) {
         let content = try subject.open()
         var status = cl_status()
         _ = try check(cl_statx_fd(content.number, &status))
-        if geteuid() == 0 {
-            let owner = status.st.st_uid
-            let isOther = audience.withLock { audience in
-                defer { audience = owner }
-                return audience != owner
-            }
-            if isOther { worker.withLock { $0 = nil } }
-        }
+        nextOwner = status.st.st_uid
         return (content, ThumbnailVersion(status))
+    }
+
+    /// Root's workers read the documents of one user each: who is taken over by one could see the others.
+    var nextOwner: uid_t? {
+        get { owner.withLock { $0 } }
+        set { owner.withLock { $0 = newValue } }
     }
 
     static func version(of content: Descriptor) throws(Errno) -> ThumbnailVersion {

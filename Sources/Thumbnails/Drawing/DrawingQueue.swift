@@ -22,8 +22,15 @@ package final class DrawingQueue: @unchecked Sendable {
     package struct Item {
         package let subject: DrawingSubject
         package let size: ThumbnailSize
-        var urgency: Urgency
-        var completions: [@Sendable (DrawingOutcome) -> Void]
+        fileprivate(set) var urgency: Urgency
+        fileprivate(set) var completions: [@Sendable (DrawingOutcome) -> Void]
+
+        fileprivate init(
+            _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+        ) {
+            (self.subject, self.size, self.urgency) = (subject, size, urgency)
+            completions = completion.map { [$0] } ?? []
+        }
     }
 
     /// Something else that a worker is wanted for, which somebody waits for.
@@ -35,6 +42,8 @@ package final class DrawingQueue: @unchecked Sendable {
 
     // All guarded by `lock`.
     private var jobs: ArraySlice<Job> = []
+    /// They take turns with what is drawn: somebody waits for that, too.
+    private var isJobsTurn = true
     private var items: [Key: Item] = [:]
     private var waiting: [[Key]] = Urgency.allCases.map { _ in [] }
     private var starts = Urgency.allCases.map { _ in 0 }
@@ -48,6 +57,9 @@ package final class DrawingQueue: @unchecked Sendable {
     /// So many that they are drawn within some minutes.
     static let capacity = 20_000
     static let mostJobs = 200
+    /// Who asks again and again for the same, without waiting, is told no more often.
+    private static let mostTold = 16
+    private static let mostAwaiting = 1_000
 
     package init() {
         pthread_mutex_init(&lock, nil)
@@ -71,41 +83,41 @@ package final class DrawingQueue: @unchecked Sendable {
 
     package var count: Int { locked { items.count } }
 
-    /// Adds what is to be drawn, or joins who asked for it before. False if there is no room, or an end.
+    /// Adds what is to be drawn, or joins who asked for it before. False if there is no room, or an end, or if too many ask for it.
     package func add(
         _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)?
     ) -> Bool {
         locked {
             let key = Key(uri: subject.uri, size: size)
-            let completions = completion.map { [$0] } ?? []
+            let most = urgency == .awaited ? Self.mostAwaiting : Self.mostTold
             guard !isStopped else { return false }
-            if drawing.contains(key) {
-                var item = again[key] ?? Item(subject: subject, size: size, urgency: urgency, completions: [])
-                item.completions += completions
-                item.urgency = min(item.urgency, urgency)
-                again[key] = item
-                return true
+            if drawing.contains(key) { return Self.join(&again[key, default: Item(subject, size, urgency)], urgency, completion, most) }
+            if let before = items[key]?.urgency {
+                guard Self.join(&items[key]!, urgency, completion, most) else { return false }
+                // Where it stood before it is passed over.
+                if urgency < before { waiting[urgency.rawValue].append(key) }
+            } else {
+                guard items.count < Self.capacity else { return false }
+                items[key] = Item(subject, size, urgency, completion)
+                waiting[urgency.rawValue].append(key)
             }
-            if var item = items[key] {
-                item.completions += completions
-                if urgency < item.urgency {
-                    item.urgency = urgency
-                    // Where it stood before it is passed over.
-                    waiting[urgency.rawValue].append(key)
-                }
-                items[key] = item
-                pthread_cond_signal(&changed)
-                return true
-            }
-            guard items.count < Self.capacity else { return false }
-            items[key] = Item(subject: subject, size: size, urgency: urgency, completions: completions)
-            waiting[urgency.rawValue].append(key)
             pthread_cond_signal(&changed)
             return true
         }
     }
 
-    /// Has a job done before all that is drawn. False if too many wait, or at an end.
+    private static func join(
+        _ item: inout Item, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)?, _ most: Int
+    ) -> Bool {
+        if let completion {
+            guard item.completions.count < most else { return false }
+            item.completions.append(completion)
+        }
+        item.urgency = min(item.urgency, urgency)
+        return true
+    }
+
+    /// Has a job done, in turns with what is drawn. False if too many wait, or at an end.
     func add(_ job: Job) -> Bool {
         locked {
             guard !isStopped, jobs.count < Self.mostJobs else { return false }
@@ -131,8 +143,13 @@ package final class DrawingQueue: @unchecked Sendable {
             deadline.tv_sec += seconds
             while true {
                 if isStopped { return .stopped }
-                if let job = jobs.popFirst() { return .job(job) }
+                if isJobsTurn, let job = jobs.popFirst() {
+                    isJobsTurn = false
+                    return .job(job)
+                }
+                isJobsTurn = true
                 if let item = takeFirst() { return .item(item) }
+                if !jobs.isEmpty { continue }
                 if pthread_cond_timedwait(&changed, &lock, &deadline) == ETIMEDOUT { return .idle }
             }
         }

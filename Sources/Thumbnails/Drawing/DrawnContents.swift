@@ -54,6 +54,14 @@ final class DrawnContents: Sendable {
         }
     }
 
+    /// The picture of a document is not of its content any more.
+    func remove(_ uri: String) {
+        state.withLock { state in
+            let found = state.subjects.filter { $0.value.contains { $0.uri == uri } }
+            for (kind, subjects) in found { state.subjects[kind] = subjects.filter { $0.uri != uri } }
+        }
+    }
+
     /// Others with the very content, found by comparing. Reads both up to the first difference.
     func same(as content: Descriptor, _ kind: Kind, but uri: String) -> [(subject: DrawingSubject, content: Descriptor)] {
         guard kind.length <= Self.longest else { return [] }

@@ -36,6 +36,7 @@ extension Thumbnailer {
     /// Has all sizes of a thumbnail made of an image file, instead of the document's content. Returns at once.
     public func handOver(_ image: Descriptor, of subject: DrawingSubject, _ version: ThumbnailVersion) {
         handed.add(image, of: subject.uri, version)
+        contents.remove(subject.uri)
         // Somebody may have looked already.
         cache.remove(subject.uri)
         let left = Mutex(ThumbnailSize.allCases.count)

@@ -18,7 +18,7 @@ extension DrawingBench {
             throw Refusal("it cannot be read: \(error)", lasts: .no)
         }
         let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
-        guard version.size > 0 else { return Preview(of: subject, type, version, .nothing, trouble: "it is empty") }
+        guard version.size > 0 else { return Preview(of: subject, type, version, .nothing, trouble: "it is empty", owner: 0) }
         var trouble: String?
         for converter in thumbnailer.providers.converters(for: type) {
             do throws(Refusal) {
@@ -42,6 +42,7 @@ extension DrawingBench {
         of subject: DrawingSubject, _ type: DocumentType, _ version: ThumbnailVersion, _ form: Preview.Form, _ content: Descriptor,
         converted: Descriptor?, trouble: String?, _ thumbnailer: Thumbnailer
     ) -> Preview {
+        let owner = nextOwner ?? 0
         var facts: [Fact] = []
         var contents: ArchiveListing?
         var hasText = false
@@ -70,7 +71,7 @@ extension DrawingBench {
         }
         return Preview(
             of: subject, type, version, form, facts: facts, pageCount: firstPage == nil ? 0 : min(max(1, told), Self.mostPages),
-            trouble: trouble, hasText: hasText, contents: contents, converted: converted, firstPage: firstPage)
+            trouble: trouble, hasText: hasText, contents: contents, converted: converted, firstPage: firstPage, owner: owner)
     }
 
     func part(_ part: PreviewPart, of preview: Preview, pixels: Int, _ thumbnailer: Thumbnailer) throws(Refusal) -> Descriptor {
@@ -94,7 +95,11 @@ extension DrawingBench {
 
     /// What a preview's parts are made of.
     private func content(of preview: Preview) throws(Refusal) -> Descriptor {
-        if let converted = preview.converted { return converted }
+        guard !preview.isLetGo else { throw Refusal("it was let go of meanwhile", lasts: .no) }
+        if let converted = preview.converted {
+            nextOwner = preview.owner
+            return converted
+        }
         do throws(Errno) {
             let (content, version) = try open(preview.document)
             guard version == preview.version else { throw .staleNFSFileHandle }

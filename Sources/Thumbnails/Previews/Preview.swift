@@ -1,5 +1,8 @@
 import CLinux
+import Glibc
 public import StorePrimitives
+import Synchronization
+import SystemPackage
 public import WorkerProtocol
 
 /// What there is to see of a document without the program that made it: pages as pictures, text, an archive's contents, facts.
@@ -15,21 +18,38 @@ public final class Preview: Sendable {
     public let pageCount: Int
     public let trouble: String?
     public let hasText: Bool
-    /// What is in it, of an archive.
-    public let contents: ArchiveListing?
     /// Who draws it, and of what.
     let form: Form
     let document: DrawingSubject
+    /// Whose the document is.
+    let owner: uid_t
+
+    private struct Held {
+        var contents: ArchiveListing?
+        var firstPage: Descriptor?
+        var converted: Descriptor?
+        var isLetGo = false
+    }
+    /// Leaf.
+    private let held: Mutex<Held>
+
+    /// What is in it, of an archive.
+    public var contents: ArchiveListing? { held.withLock { $0.contents } }
+    /// The first page, as PNG: it is drawn to see whether it can be.
+    public var firstPage: Descriptor? { held.withLock { $0.firstPage } }
     /// What a converter has made of the document, which is drawn in its stead.
-    let converted: Descriptor?
-    /// Bytes in memory of that.
+    var converted: Descriptor? { held.withLock { $0.converted } }
+    var isLetGo: Bool { held.withLock { $0.isLetGo } }
+
+    /// Bytes in memory of what a converter has made.
     public var convertedLength: Int {
         guard let converted else { return 0 }
         var status = cl_status()
         return cl_statx_fd(converted.number, &status) == 0 ? Int(status.st.st_size) : 0
     }
-    /// The first page, as PNG: it is drawn to see whether it can be.
-    public let firstPage: Descriptor?
+
+    /// Lets go of what takes memory and descriptors: nothing more can be made of it.
+    public func letGo() { held.withLock { $0 = Held(isLetGo: true) } }
 
     enum Form: Equatable {
         case builtIn(WorkRequest.Subject)
@@ -40,7 +60,7 @@ public final class Preview: Sendable {
     init(
         of document: DrawingSubject, _ type: DocumentType, _ version: ThumbnailVersion, _ form: Form, facts: [Fact] = [],
         pageCount: Int = 0, trouble: String? = nil, hasText: Bool = false, contents: ArchiveListing? = nil, converted: Descriptor? = nil,
-        firstPage: Descriptor? = nil
+        firstPage: Descriptor? = nil, owner: uid_t
     ) {
         name = document.name
         self.document = document
@@ -51,9 +71,8 @@ public final class Preview: Sendable {
         self.pageCount = pageCount
         self.trouble = trouble
         self.hasText = hasText
-        self.contents = contents
-        self.converted = converted
-        self.firstPage = firstPage
+        self.owner = owner
+        held = Mutex(Held(contents: contents, firstPage: firstPage, converted: converted))
     }
 
     /// What is told of every document, and what this one says of itself: a name and a value each.

@@ -3,31 +3,37 @@ import Glibc
 public import StorePrimitives
 import SystemPackage
 
-/// Previews are made where thumbnails are drawn, before these: somebody waits. Completions are called once, on a thread that draws,
-/// which they may not hold up.
+/// Previews are made where thumbnails are drawn, in turns with these. Completions are called once, on a thread that draws, which they
+/// may not hold up. What nobody wants any more when its turn comes is not made, and fails.
 extension Thumbnailer {
     /// Pixels of a page's longer side: of A4 enough to read.
     public static let pagePixels = 1_600
 
     /// What there is to see of a document. That fails only where it cannot be read: of what nobody can draw there are facts.
-    public func preview(_ subject: DrawingSubject, completion: @escaping @Sendable (Result<Preview, PreviewFailure>) -> Void) {
-        perform(completion) { (bench, thumbnailer) throws(Refusal) in try bench.preview(of: subject, thumbnailer) }
+    public func preview(
+        _ subject: DrawingSubject, isWanted: @escaping @Sendable () -> Bool = { true },
+        completion: @escaping @Sendable (Result<Preview, PreviewFailure>) -> Void
+    ) {
+        perform(isWanted, completion) { (bench, thumbnailer) throws(Refusal) in try bench.preview(of: subject, thumbnailer) }
     }
 
     /// A part, in a file in memory. It fails if the document has another version by now. - Parameter pixels: of a page's longer side.
     public func part(
-        _ part: PreviewPart, of preview: Preview, pixels: Int = pagePixels,
+        _ part: PreviewPart, of preview: Preview, pixels: Int = pagePixels, isWanted: @escaping @Sendable () -> Bool = { true },
         completion: @escaping @Sendable (Result<Descriptor, PreviewFailure>) -> Void
     ) {
-        perform(completion) { (bench, thumbnailer) throws(Refusal) in try bench.part(part, of: preview, pixels: pixels, thumbnailer) }
+        perform(isWanted, completion) { (bench, thumbnailer) throws(Refusal) in
+            try bench.part(part, of: preview, pixels: pixels, thumbnailer)
+        }
     }
 
     private func perform<Value>(
-        _ completion: @escaping @Sendable (Result<Value, PreviewFailure>) -> Void,
+        _ isWanted: @escaping @Sendable () -> Bool, _ completion: @escaping @Sendable (Result<Value, PreviewFailure>) -> Void,
         _ body: @escaping @Sendable (DrawingBench, Thumbnailer) throws(Refusal) -> Value
     ) {
         perform { [weak self] bench in
             guard let self else { return completion(.failure(PreviewFailure(reason: "the mount is going away", isLasting: false))) }
+            guard isWanted() else { return completion(.failure(PreviewFailure(reason: "nobody waits for it", isLasting: false))) }
             do throws(Refusal) {
                 completion(.success(try body(bench, self)))
             } catch {

@@ -107,7 +107,7 @@ public final class ProviderTable: Sendable {
         }
     }
 
-    private static func names(in folder: String) -> [String] {
+    static func names(in folder: String) -> [String] {
         guard !folder.isEmpty, let listing = g_dir_open(folder, 0, nil) else { return [] }
         defer { g_dir_close(listing) }
         var names: [String] = []

@@ -20,7 +20,7 @@ public enum SandboxCheck {
     public static func run(workerProgram: String, path: String) -> Finding {
         guard access(workerProgram, X_OK) == 0 else { return .fails("\(workerProgram) is not there") }
         do throws(Errno) {
-            let process = try WorkerProcess(Sandbox(worker: workerProgram))
+            let process = try WorkerProcess(Sandbox(worker: workerProgram), for: nil)
             let output = Descriptor(owning: try check(cl_memory_file("quire-probe")))
             let input = try Descriptor(opening: path, flags: O_RDONLY)
             switch process.ask(.probe(path: path), output: output, inputs: [input], seconds: 20) {

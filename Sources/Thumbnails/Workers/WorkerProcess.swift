@@ -15,13 +15,15 @@ final class WorkerProcess: Sendable {
         case outOfTime
     }
 
+    /// Whose documents it reads; nil if they are of several.
+    let owner: uid_t?
     private let channel: Descriptor
     private let errors: Descriptor
     /// 0 once it was waited for.
     private let pid: Mutex<pid_t>
 
     /// Starts it. Throws .noSuchFileOrDirectory where bubblewrap is not installed, else posix_spawn's errno.
-    init(_ sandbox: Sandbox) throws(Errno) {
+    init(_ sandbox: Sandbox, for owner: uid_t?) throws(Errno) {
         guard Sandbox.isInstalled else { throw .noSuchFileOrDirectory }
         var ends: (Int32, Int32) = (-1, -1)
         _ = try check(withUnsafeMutablePointer(to: &ends) {
@@ -39,6 +41,7 @@ final class WorkerProcess: Sendable {
             command[0], command.dropFirst().map { Array($0.utf8) }, environment: ChildProcess.inherited,
             connecting: [(writing, STDOUT_FILENO), (writing, STDERR_FILENO), (far, WorkLimits.channel)], newSession: true)
         pid = Mutex(child)
+        self.owner = owner
     }
 
     deinit { end() }
