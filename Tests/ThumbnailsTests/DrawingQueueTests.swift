@@ -59,6 +59,30 @@ struct DrawingQueueTests {
         if case .stopped = queue.next(idleAfter: 10) {} else { Issue.record("it goes on") }
     }
 
+    /// Who looks again and again, without waiting, takes no memory with each look.
+    @Test func looksAtTheSameAreBounded() {
+        let queue = DrawingQueue()
+        #expect((0..<100).count { _ in queue.add(subject("a"), .normal, .looked) { _ in } } == 16)
+        #expect(queue.add(subject("a"), .normal, .awaited) { _ in })
+        #expect(queue.add(subject("a"), .normal, .looked, nil))
+        #expect(next(queue)?.completions.count == 17)
+        #expect((0..<100).count { _ in queue.add(subject("a"), .normal, .looked) { _ in } } == 16)
+    }
+
+    @Test func previewsAndPicturesTakeTurns() {
+        let queue = DrawingQueue()
+        for name in ["a", "b"] { _ = queue.add(subject(name), .normal, .awaited, nil) }
+        for _ in 0..<3 { #expect(queue.add(DrawingQueue.Job(run: { _ in }, cancel: {}))) }
+        let order = (0..<5).map { _ in
+            switch queue.next(idleAfter: 0) {
+            case .job: "job"
+            case .item(let item): item.subject.name.description
+            case .idle, .stopped: "none"
+            }
+        }
+        #expect(order == ["job", "a", "job", "b", "job"])
+    }
+
     @Test func thereIsABound() {
         let queue = DrawingQueue()
         let accepted = (0..<30_000).count { queue.add(subject("\($0)"), .normal, .looked, nil) }

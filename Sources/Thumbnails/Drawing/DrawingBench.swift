@@ -6,7 +6,7 @@ import SystemPackage
 import WorkerProtocol
 
 /// Where one thread draws, with a worker of its own that lives for as long as there is work.
-final class DrawingBench: Sendable {
+package final class DrawingBench: Sendable {
     /// For `interrupt`; used by the thread alone otherwise.
     let worker = Mutex<WorkerProcess?>(nil)
     let isInterrupted = Atomic<Bool>(false)

@@ -23,7 +23,7 @@ package final class DrawingQueue: @unchecked Sendable {
         package let subject: DrawingSubject
         package let size: ThumbnailSize
         fileprivate(set) var urgency: Urgency
-        fileprivate(set) var completions: [@Sendable (DrawingOutcome) -> Void]
+        package fileprivate(set) var completions: [@Sendable (DrawingOutcome) -> Void]
 
         fileprivate init(
             _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)? = nil
@@ -38,6 +38,10 @@ package final class DrawingQueue: @unchecked Sendable {
         let run: @Sendable (DrawingBench) -> Void
         /// Called instead, if it is too late.
         let cancel: @Sendable () -> Void
+
+        package init(run: @escaping @Sendable (DrawingBench) -> Void, cancel: @escaping @Sendable () -> Void) {
+            (self.run, self.cancel) = (run, cancel)
+        }
     }
 
     // All guarded by `lock`.
@@ -118,7 +122,7 @@ package final class DrawingQueue: @unchecked Sendable {
     }
 
     /// Has a job done, in turns with what is drawn. False if too many wait, or at an end.
-    func add(_ job: Job) -> Bool {
+    package func add(_ job: Job) -> Bool {
         locked {
             guard !isStopped, jobs.count < Self.mostJobs else { return false }
             jobs.append(job)

@@ -87,6 +87,21 @@ extension MountTests {
             }
         }
 
+        /// What the kernel keeps of previews that were looked at long ago takes no descriptors; nor do looks of file managers.
+        @Test func previewsLookedAtBeforeHoldNothing() throws {
+            let prepare = Self.pages(2, "two.pdf") + "for i in $(seq 60); do { cat two.pdf; echo %$i; } >$i.pdf; done; convert -size 60x40 xc:red xc:blue xc:green pages.tiff"
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    pid=$(quire status . --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')
+                    held() { ls -l /proc/$pid/fd | { grep -c memfd || true; }; }
+                    for i in $(seq 60); do test ! -e .previews/$i.pdf/.hidden; done; echo $(($(held) < 3))
+                    for i in $(seq 60); do cat .previews/$i.pdf/text.txt .previews/$i.pdf/page-1.png >/dev/null; done; echo $(($(held) < 100))
+                    for i in $(seq 40); do cat .previews/two.pdf/page-2.png | md5sum & done | sort -u | wc -l; wait
+                    ls .previews/pages.tiff | paste -sd' '; convert .previews/pages.tiff/page-2.png -format '%[pixel:p{5,5}]' info:
+                    """) == "1\n1\n1\nfacts.txt page-1.png page-2.png page-3.png\nsrgb(0,0,255)")
+            }
+        }
+
         @Test(arguments: Account.allCases)
         func aNewVersionHasANewPreview(account: Account) throws {
             try withMount(account, prepare: "echo one >a.txt; zip -q b.zip a.txt") { (mount: Mount) throws in

@@ -62,6 +62,26 @@ extension MountTests {
             }
         }
 
+        /// Pictures under the paths of links go with the documents, and with all others when they are cleared.
+        @Test func picturesOfLinksGo() throws {
+            try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
+                try mount.gathered()
+                try mount.shell("""
+                    cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents
+                    picture() { printf '%s/thumbnails/large/%s.png' "$XDG_CACHE_HOME" $(printf %s "file://$M/$1" | md5sum | cut -c1-32); }
+                    shown() {
+                        for folder in .recents .tags/work; do python3 -c 'import os, sys; os.path.exists(sys.argv[1] + "/.hidden")' $folder; sleep 0.6; done
+                        for i in $(seq 50); do [ -e $(picture .recents/$1) ] && [ -e $(picture .tags/work/$1) ] && return; sleep 0.1; done; return 1
+                    }
+                    gone() { for i in $(seq 50); do [ ! -e $(picture .recents/$1) ] && [ ! -e $(picture .tags/work/$1) ] && return; sleep 0.1; done; return 1; }
+                    shown letter.odt
+                    mv letter.odt other.odt; gone letter.odt; shown other.odt
+                    quire thumbnail --clear .; gone other.odt; shown other.odt
+                    rm other.odt; gone other.odt
+                    """)
+            }
+        }
+
         /// A later look is heard of, too, though nothing was found at the first one.
         @Test func whatIsAddedIsDrawnAtTheNextLook() throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
