@@ -94,12 +94,15 @@ public enum OpenMode: Sendable {
 public struct OpenedFile: Sendable {
     public var handle: HandleID
     public var mode: OpenMode
-    public init(handle: HandleID, mode: OpenMode) {
+    /// Whether close(2) is told, and waits for the answer.
+    public var isFlushed: Bool
+    public init(handle: HandleID, mode: OpenMode, isFlushed: Bool = true) {
         self.handle = handle
         self.mode = mode
+        self.isFlushed = isFlushed
     }
     /// An open that nothing is read or written by; it goes with any mode that others have the file open in.
-    public static let nothing = OpenedFile(handle: .nothing, mode: .direct)
+    public static let nothing = OpenedFile(handle: .nothing, mode: .direct, isFlushed: false)
 }
 
 /// The answer to OPENDIR.

@@ -56,16 +56,19 @@ extension MountedFileSystem {
         } catch {
             return reply.fail(error)
         }
-        handOver(handle, of: node, mode, reply)
+        // Nothing ends with it that could fail.
+        handOver(handle, of: node, mode, isFlushed: false, reply)
     }
 
-    private func handOver(_ handle: FileHandle, of node: Node, _ mode: OpenMode, _ reply: consuming Reply<OpenedFile>) {
+    private func handOver(
+        _ handle: FileHandle, of node: Node, _ mode: OpenMode, isFlushed: Bool = true, _ reply: consuming Reply<OpenedFile>
+    ) {
         node.state.withLock { state in
             state.plainOpens += 1
             state.handles.append(handle)
         }
         let id = handOver(handle)
-        if !reply.succeed(OpenedFile(handle: id, mode: mode)) { release(id) }
+        if !reply.succeed(OpenedFile(handle: id, mode: mode, isFlushed: isFlushed)) { release(id) }
     }
 
     /// Of what a virtual item's extended attributes are read; nil if it has none.

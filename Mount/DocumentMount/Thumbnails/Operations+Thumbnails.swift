@@ -89,10 +89,11 @@ extension ThumbnailService {
 
     /// Has drawn what is not drawn in a folder, in the order of the names. - Parameter announcing: who watches the documents is told.
     func drawAll(in folder: StorePath, _ sizes: [ThumbnailSize], for caller: Credentials, announcing: Bool = false) {
-        guard let items = try? items(in: folder) else { return }
-        let paths = items.filter { $0.name.bytes.first != UInt8(ascii: ".") }.map { folder.appending($0.name) }
-        for (path, isReachable) in zip(paths, reach.filter(paths, caller)) where isReachable {
-            guard let status = status(of: path), Self.mayBeDrawn(status) else { continue }
+        guard let held = try? HeldFolder(folder, in: store), let items = try? held.items() else { return }
+        let names = items.map(\.name).filter { $0.bytes.first != UInt8(ascii: ".") }
+        let paths = names.map { folder.appending($0) }
+        for ((name, path), isReachable) in zip(zip(names, paths), reach.filter(paths, caller)) where isReachable {
+            guard let status = held.status(of: name), Self.mayBeDrawn(status) else { continue }
             for size in sizes where isUndrawn(path, status, size) {
                 draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [weak self] outcome in
                     if announcing, case .drawn = outcome { self?.announceDocument(path) }

@@ -95,11 +95,12 @@ final class ThumbnailFolder: VirtualItem {
         guard service.reach.may(caller, folder, R_OK) else { throw .permissionDenied }
         var drawn: [(name: EntryName, path: StorePath, entry: ThumbnailEntry)] = []
         var folders: [(EntryName, any VirtualItem)] = []
-        for item in try service.items(in: folder) {
+        let held = try HeldFolder(folder, in: service.store)
+        for item in try held.items() {
             let path = folder.appending(item.name)
             if item.isFolder { folders.append((item.name, ThumbnailFolder(service, size, path))) }
-            guard let shown = Self.name(of: item.name), let status = service.status(of: path),
-                let entry = service.anyEntry(of: path, status, size)
+            guard let shown = Self.name(of: item.name), let status = held.status(of: item.name),
+                let entry = service.anyEntry(of: path, status, size, validity: service.validity(of: item.name, in: held))
             else { continue }
             drawn.append((shown, path, entry))
         }
@@ -135,8 +136,9 @@ final class ThumbnailEntry: VirtualItem {
 
     init(
         _ service: ThumbnailService, _ document: StorePath, _ size: ThumbnailSize, uri: String, _ status: cl_status,
-        _ entry: ThumbnailCache.Entry, isPersonal: Bool = false
+        _ entry: ThumbnailCache.Entry, isPersonal: Bool = false, validity: CacheTime? = nil
     ) {
+        known = Mutex(validity)
         self.isPersonal = isPersonal
         self.service = service
         self.document = document
@@ -161,7 +163,7 @@ final class ThumbnailEntry: VirtualItem {
     }
 
     /// Found out once: an item is made at each look.
-    private let known = Mutex<CacheTime?>(nil)
+    private let known: Mutex<CacheTime?>
     var validity: CacheTime {
         if isPersonal && service.reach.actsForCallers { return .none }
         return known.withLock { known in
@@ -175,7 +177,7 @@ final class ThumbnailEntry: VirtualItem {
     func checkMayRead(_ caller: Credentials) throws(Errno) { try service.checkMayRead(document, caller) }
 
     func checkIsCurrent() throws(Errno) {
-        guard let current = service.entry(of: document, size), current.entry == entry else { throw .staleNFSFileHandle }
+        guard service.isCurrent(entry, of: document, uri, size) else { throw .staleNFSFileHandle }
     }
 
     func content() throws(Errno) -> Descriptor { try service.cache.open(uri, size) }

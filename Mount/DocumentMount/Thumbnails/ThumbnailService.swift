@@ -85,6 +85,18 @@ final class ThumbnailService: Sendable {
         return cl_statx_fd(place.number, &status) == 0 ? status : nil
     }
 
+    /// The version there is, to be compared alone: folders that were replaced by links are followed, which nobody learns anything by.
+    private func version(of path: StorePath) -> ThumbnailVersion? {
+        var status = cl_status()
+        guard path.withCString({ cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }) == 0 else { return nil }
+        return ThumbnailVersion(status)
+    }
+
+    /// Whether a picture that was found is the one of what its document holds now.
+    func isCurrent(_ entry: ThumbnailCache.Entry, of path: StorePath, _ uri: String, _ size: ThumbnailSize) -> Bool {
+        version(of: path).map { cache.entry(of: uri, $0, size) == entry } ?? false
+    }
+
     /// Holds on to what stands at a path, which needs no right to it. A folder on the way may have been replaced by a link to
     /// anywhere, which the daemon could follow where the caller cannot.
     private func place(_ path: StorePath) -> Descriptor? {
@@ -108,10 +120,10 @@ final class ThumbnailService: Sendable {
         guard !reach.actsForCallers || reach.isUnlimited(caller) || reach.may(caller, path, R_OK) else { throw .permissionDenied }
     }
 
-    /// The picture there is, be it of an earlier version.
-    func anyEntry(of path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> ThumbnailEntry? {
+    /// The picture there is, be it of an earlier version. - Parameter validity: asked for later if left out.
+    func anyEntry(of path: StorePath, _ status: cl_status, _ size: ThumbnailSize, validity: CacheTime? = nil) -> ThumbnailEntry? {
         let uri = uri(of: path)
-        return cache.anyEntry(of: uri, size).map { ThumbnailEntry(self, path, size, uri: uri, status, $0) }
+        return cache.anyEntry(of: uri, size).map { ThumbnailEntry(self, path, size, uri: uri, status, $0, validity: validity) }
     }
 
     /// For one second the kernel needs not ask: changes made through the mount void what it has at once, and what is opened is
@@ -119,14 +131,19 @@ final class ThumbnailService: Sendable {
     static let validity = CacheTime(seconds: 1)
 
     /// The kernel knows owners and modes, but not access lists.
-    func validity(of path: StorePath) -> CacheTime {
+    func validity(of path: StorePath) -> CacheTime { validity(isLimited: hasAccessList(path)) }
+
+    /// The same of what is in a folder.
+    func validity(of name: EntryName, in folder: HeldFolder) -> CacheTime { validity(isLimited: folder.hasAccessList(name)) }
+
+    private func validity(isLimited: @autoclosure () -> Bool) -> CacheTime {
         lastShown.store(cl_monotonic_ns(), ordering: .relaxed)
-        return reach.actsForCallers && hasAccessList(path) ? .none : Self.validity
+        return reach.actsForCallers && isLimited() ? .none : Self.validity
     }
 
     private func hasAccessList(_ path: StorePath) -> Bool {
         guard let place = place(path) else { return false }
-        return cl_getxattr("/proc/self/fd/\(place.number)", "system.posix_acl_access", nil, 0) > 0
+        return HeldFolder.hasAccessList("/proc/self/fd/\(place.number)", followed: true)
     }
 
     /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while nobody has looked at any.
@@ -148,31 +165,8 @@ final class ThumbnailService: Sendable {
         return type == S_IFREG && status.st.st_size > 0 || type == S_IFDIR
     }
 
-    struct Item {
-        let name: EntryName
-        let isFolder: Bool
-    }
-
-    /// The documents and folders in a folder of the store, in the order of their names. Those with names that end with one dot
-    /// and other entries of the mount's own are left out.
-    func items(in folder: StorePath) throws(Errno) -> [Item] {
-        let descriptor = Descriptor(owning: try check(folder.withCString {
-            cl_open_beneath(store.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-        }))
-        var items: [Item] = []
-        try FolderHandle.ReadAhead.all(of: descriptor) { entry in
-            let name = EntryName(copying: entry.name)
-            guard name.bytes != [UInt8(ascii: ".")], !name.bytes.elementsEqual("..".utf8), !name.withCString(HiddenName.isHidden)
-            else { return }
-            var type = mode_t(entry.type) << 12
-            if type == 0 {
-                var status = cl_status()
-                if cl_statx(descriptor.number, entry.name, AT_SYMLINK_NOFOLLOW, &status) == 0 { type = status.st.st_mode & S_IFMT }
-            }
-            if type == S_IFREG || type == S_IFDIR { items.append(Item(name: name, isFolder: type == S_IFDIR)) }
-        }
-        return items.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
-    }
+    /// The documents and folders in a folder of the store, in the order of their names.
+    func items(in folder: StorePath) throws(Errno) -> [HeldFolder.Item] { try HeldFolder(folder, in: store).items() }
 
     func forget(_ path: StorePath, _ size: ThumbnailSize) { cache.remove(uri(of: path), size) }
 
