@@ -48,14 +48,17 @@ extension MountedStore {
 
     /// Ends a claim, also one that waits. Waits for the disk if something was saved within it (`hasSaves`). Throws if that was to be
     /// published and was not, none of it; the claim has ended all the same.
-    public func release(_ ticket: ClaimTicket, _ end: ClaimEnd) throws(WorkspaceFailure) {
+    /// - Parameter published: called when all is published and still claimed, so that nobody else has saved since.
+    public func release(_ ticket: ClaimTicket, _ end: ClaimEnd, published: () -> Void = {}) throws(WorkspaceFailure) {
         let workspaces = fileSystem.workspaces
         defer {
             coordinator.release(ticket.id)
             workspaces.ended(ticket.id)
         }
         switch end {
-        case .published: try workspaces.publish(ticket.id)
+        case .published:
+            try workspaces.publish(ticket.id)
+            published()
         case .discarded: workspaces.drop(ticket.id, .discarded)
         case .lost: workspaces.drop(ticket.id, .lost)
         }

@@ -60,7 +60,8 @@ public final class MountedStore: Sendable {
                 recents: recents, tags: TagFolder(tagFolders, tags: [], place: []),
                 thumbnailer: Thumbnailer(
                     folder: configuration.thumbnailFolder, providers: ProviderTable(),
-                    workerProgram: configuration.workerProgram, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: log),
+                    workerProgram: configuration.workerProgram, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: log,
+                    isStoreInUse: { [journal] in journal.isInUse }),
                 mountPoint: configuration.mountPoint, reach: reach, isListed: configuration.options.virtualFolders == .listed)
 
         let isRemote = RemoteFileSystem.holds(store)
@@ -78,7 +79,7 @@ public final class MountedStore: Sendable {
             throw MountFailure("\(configuration.storeText): /proc is not to be read: \(error); Quire needs it to tell who saves")
         }
 
-        if let thumbnails = fileSystem.thumbnails { keeper.follower = { thumbnails.follow($0) } }
+        if let thumbnails = fileSystem.thumbnails { keeper.index.follow { thumbnails.follow($0) } }
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
         tuning.rings = configuration.options.rings == .on

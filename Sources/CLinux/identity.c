@@ -45,7 +45,7 @@ int cl_effective_access(int dirfd, const char *path, int mode) {
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
-    return syscall(SYS_faccessat2, dirfd, path, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    return syscall(SYS_faccessat2, dirfd, path, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0 ? -errno : 0;
 }
 int cl_set_groups(size_t count, const gid_t *groups) { return syscall(SYS_setgroups, count, groups) < 0 ? -errno : 0; }
 int cl_set_thread_nice(int nice) { return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice) < 0 ? -errno : 0; }

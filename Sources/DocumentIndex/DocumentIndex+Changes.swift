@@ -24,7 +24,7 @@ extension DocumentIndex {
         _ changes: [Change], gathered: (pass: GatherPass, moment: GatherMoment)?
     ) throws(IndexError) -> (outdated: [StorePath], touchesTags: Bool) {
         guard !changes.isEmpty else { return ([], false) }
-        return try write { db in
+        let (outdated, application) = try write { db in
             let isGathering = try gather.withLock { state in
                 if let gathered, state.pass != gathered.pass { throw IndexError.gatherSuperseded }
                 return state.pass != nil
@@ -43,8 +43,10 @@ extension DocumentIndex {
                 try application.apply(change)
             }
             try trim(after: application)
-            return (outdated, application.touchesTags)
+            return (outdated, application)
         }
+        tell(application.told)
+        return (outdated, application.touchesTags)
     }
 
     /// Keeps the number of documents that left in bounds while others go on leaving.
@@ -82,6 +84,7 @@ private struct Application {
     var departed = 0
     /// A document with tags came, went or moved, or has others now.
     var touchesTags = false
+    var told: [DocumentChange] = []
 
     private var recents: RecentTable { RecentTable(db: documents.db) }
 
@@ -102,11 +105,13 @@ private struct Application {
             noteChange(second)
             try exchange(first, second)
             touchesTags = true
+            told.append(.exchanged(first, second))
         case .madeAnew(let facts, let aside):
             noteChange(facts.path)
             noteChange(aside)
             try makeAnew(facts, takingOverFrom: aside)
             touchesTags = true
+            told += [.changed(aside), .changed(facts.path)]
         case .tags(let path, let tags):
             guard let row = try documents.row(at: path) else { return }
             var tagged = row
@@ -139,24 +144,30 @@ private struct Application {
         precondition(!facts.path.isRoot, "the root of the store is a folder, not a document")
         if let row = try documents.row(at: facts.path) {
             var seen = row
-            if seen.take(facts) { try update(seen, before: row) }
+            if seen.take(facts) {
+                try update(seen, before: row)
+                told.append(.changed(facts.path))
+            }
             return noteSeen(row.id)
         }
         let before = try documents.rows(of: facts.identity).first { $0.isFile(of: facts) }
         guard let before, before.path == nil || (!isGathered && facts.linkCount == 1) else {
             if facts.tags?.isEmpty == false { touchesTags = true }
+            told.append(.changed(facts.path))
             return noteSeen(try documents.insert(facts))
         }
         var moved = before
         moved.path = facts.path
         _ = moved.take(facts)
         try update(moved, before: before)
+        told.append(before.path.map { .moved(from: $0, to: facts.path, isFolder: false) } ?? .changed(facts.path))
         noteSeen(before.id)
     }
 
     private mutating func move(_ from: StorePath, to: StorePath, isFolder: Bool, takesOverTarget: Bool) throws {
         // The kernel allows no such rename; a row must not come to lie inside itself.
         guard from != to, !from.isRoot, !to.isRoot, !to.isInside(from), !from.isInside(to) else { return }
+        told.append(.moved(from: from, to: to, isFolder: isFolder))
         if takesOverTarget, !isFolder, let target = try documents.row(at: to) {
             if let source = try documents.row(at: from) { try takeOver(target, by: source) }
             return noteSeen(target.id)
@@ -173,8 +184,11 @@ private struct Application {
     }
 
     private mutating func depart(at path: StorePath) throws {
+        let inside = try documents.paths(inside: path)
         let gone = try documents.depart(at: path)
         departed += gone.count
+        told.append(.gone(path))
+        if !inside.isEmpty { told += (inside + Set(inside.map(\.parent)).filter { $0.isInside(path) }).map { .gone($0) } }
         if gone.hadTags { touchesTags = true }
     }
 

@@ -50,6 +50,19 @@ public final class DocumentIndex: Sendable {
     /// Documents that left since the last trim to `departedLimit`. Changed only inside write transactions.
     let departures = Atomic<Int>(0)
 
+    /// Told of what became of documents, after each transaction that changed something, on the thread that made it: it may not wait.
+    /// Leaf lock.
+    let follower = Mutex<(@Sendable ([DocumentChange]) -> Void)?>(nil)
+
+    /// Has what becomes of documents told from now on; see `DocumentChange`. What two threads change at once may be told in either
+    /// order.
+    public func follow(_ follower: @escaping @Sendable ([DocumentChange]) -> Void) { self.follower.withLock { $0 = follower } }
+
+    func tell(_ changes: [DocumentChange]) {
+        guard !changes.isEmpty else { return }
+        follower.withLock { $0 }?(changes)
+    }
+
     /// Opens or makes `index.sqlite` in `folder`, the store's state folder, which must exist and be this process's alone.
     ///
     /// A damaged file is moved aside and built anew (`outcome` says so). Throws `.newerVersion` and leaves the file alone,

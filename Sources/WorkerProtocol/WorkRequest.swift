@@ -90,7 +90,7 @@ public enum WorkLimits {
     /// Entries of an archive that are told; what is more is left out.
     public static let entries = 100_000
     /// Of all its entries' paths together: more than archives of documents have.
-    public static let names = 1_000_000
+    public static let names = 300_000
     /// Bytes of a document that is copied for a program of somebody else's.
     public static let copied = 256 << 20
     /// The number of the channel in a worker.

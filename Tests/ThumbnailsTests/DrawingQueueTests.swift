@@ -2,6 +2,7 @@ import Glibc
 import StorePrimitives
 import Synchronization
 import SystemPackage
+import TestSupport
 import Testing
 import Thumbnails
 
@@ -47,6 +48,40 @@ struct DrawingQueueTests {
         let queue = DrawingQueue()
         for size in [ThumbnailSize.normal, .large] { _ = queue.add(subject("a"), size, .looked, nil) }
         #expect([next(queue)?.size, next(queue)?.size] == [.normal, .large])
+    }
+
+    @Test func whatIsAwaitedHasRoomBesideAllElse() {
+        let queue = DrawingQueue()
+        var number = 0
+        while queue.add(subject("\(number)"), .normal, .looked, nil) { number += 1 }
+        #expect(number == DrawingQueue.capacity)
+        #expect(queue.add(subject("a"), .normal, .awaited, nil))
+        #expect(next(queue)?.subject.name.description == "a")
+    }
+
+    /// Who leaves its work to others wakes one of them, and takes it itself when it is in time.
+    @Test func workIsLeftToOthersWhileItIsNotInTime() {
+        let queue = DrawingQueue()
+        let isInTime = Mutex(false), taken = Mutex<[String]>([])
+        let end = Signal()
+        func takeOne(_ name: String, isInTime: @escaping @Sendable () -> Bool) -> NamedThread {
+            NamedThread(name) {
+                guard case .item(let item) = queue.next(idleAfter: 10, isInTime: isInTime) else { return }
+                taken.withLock { $0.append(name) }
+                if name == "other" { end.wait() }
+                queue.finish(item, .failed(""))
+            }
+        }
+        let threads = [takeOne("patient") { isInTime.withLock { $0 } }, takeOne("other") { true }]
+        for name in "ab" { _ = queue.add(subject(String(name)), .normal, .looked, nil) }
+        eventually(within: .seconds(5)) { taken.withLock { $0 } == ["other"] }
+        usleep(50_000)
+        #expect(taken.withLock { $0 } == ["other"])
+        isInTime.withLock { $0 = true }
+        threads[0].join()
+        #expect(taken.withLock { $0 } == ["other", "patient"])
+        end.signal()
+        threads[1].join()
     }
 
     @Test func theEndTellsWhoWaits() {

@@ -1,3 +1,4 @@
+import CLinux
 import Coordination
 import FuseKernel
 import Glibc
@@ -35,6 +36,13 @@ final class ChangeJournal: Sendable {
     private let ending = Signal()
     private let readers = ReaderProcesses()
     private static let capacity = 200_000
+
+    /// On the monotonic clock.
+    private let lastEvent = Atomic<Int64>(.min / 2)
+    private static let useLasts: Int64 = 50_000_000
+
+    /// Whether documents are opened or changed just now.
+    var isInUse: Bool { cl_monotonic_ns() - lastEvent.load(ordering: .relaxed) < Self.useLasts }
 
     let events: EventHub
     /// Told of each event when it happens, on whatever thread that is; it may take no lock but leaves.
@@ -146,6 +154,7 @@ final class ChangeJournal: Sendable {
 
     private func append(_ event: Event?) {
         guard let event else { return }
+        lastEvent.store(cl_monotonic_ns(), ordering: .relaxed)
         follower?(event)
         let isFirst = state.withLock { state -> Bool in
             guard state.isListening else { return false }

@@ -22,8 +22,6 @@ final class IndexKeeper: @unchecked Sendable {
     /// Which documents the last generations changed.
     let written = WrittenDocuments()
     private(set) var gatherer: Gatherer!
-    /// Told of what the index was told, in order. Set before `start`; it may not wait.
-    var follower: (@Sendable ([Change]) -> Void)?
 
     /// Rank 0, taken before anything else: batches are applied one after another.
     private let processing = ThreadLock()
@@ -138,7 +136,6 @@ final class IndexKeeper: @unchecked Sendable {
             log.warning("the index missed changes and is gathered again: \(error)")
             gatherer.gatherLater(.root)
         }
-        follower?(changes)
         written.note(changes.compactMap(\.presentPath), in: generation.load(ordering: .relaxed) + 1)
         noteChange(toTags: touchesTags)
     }

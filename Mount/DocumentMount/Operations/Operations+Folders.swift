@@ -6,8 +6,8 @@ import SystemPackage
 
 extension MountedFileSystem {
     func openFolder(_ caller: Caller, node: NodeID, reply: consuming Reply<OpenedFolder>) {
-        if let preview = table.node(node).item as? any PreviewItem, let need = preview.neededToOpen {
-            return wait(for: need, of: preview, caller, reply) { [unowned self] reply in answerOpening(node, caller, reply) }
+        if let preview = table.node(node).item as? any PreviewItem {
+            return wait(for: { preview.neededToOpen }, of: preview, caller, reply) { [unowned self] reply in answerOpening(node, caller, reply) }
         }
         answerOpening(node, caller, reply)
     }

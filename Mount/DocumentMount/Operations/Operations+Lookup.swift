@@ -12,8 +12,13 @@ extension MountedFileSystem {
                 // It is there at a later look.
                 picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited)
             }
-            if let folder = item as? any PreviewItem, let need = folder.needed(for: EntryName(copying: name)) {
-                return lookUpPreview(EntryName(copying: name), in: folder, need, caller, parent: parent, reply)
+            if let folder = item as? any PreviewItem {
+                let name = EntryName(copying: name)
+                return wait(for: { folder.needed(for: name) }, of: folder, caller, reply) { [unowned self] reply in
+                    answer(reply) { () throws(Errno) in
+                        try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
+                    }
+                }
             }
         }
         answer(reply) { () throws(Errno) in try lookup(caller, in: parent, name: name) }

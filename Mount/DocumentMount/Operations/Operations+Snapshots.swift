@@ -12,8 +12,8 @@ extension MountedFileSystem {
             return openSnapshot(entry, node, flags: flags, caller, reply)
         }
         guard item.type == S_IFREG else { return reply.fail(.notPermitted) }
-        if let preview = item as? any PreviewItem, let need = preview.neededToOpen {
-            return wait(for: need, of: preview, caller, reply) { [unowned self] reply in
+        if let preview = item as? any PreviewItem {
+            return wait(for: { preview.neededToOpen }, of: preview, caller, reply) { [unowned self] reply in
                 openOwn(item, node, flags: flags, caller, reply)
             }
         }
@@ -56,7 +56,7 @@ extension MountedFileSystem {
         } catch {
             return reply.fail(error)
         }
-        // Nothing ends with it that could fail.
+        // Close waits for nothing: there is nothing to write. A record lock, of which no writer is here to be kept out, ends with RELEASE.
         handOver(handle, of: node, mode, isFlushed: false, reply)
     }
 

@@ -6,12 +6,24 @@ struct ArchiveTree {
     enum Child {
         /// Its number in `folders`.
         case folder(Int)
-        case file(ArchiveListing.Entry)
+        case file(File)
+    }
+
+    struct File {
+        /// Its number in the archive's own order.
+        let index: Int
+        /// Bytes; nil if the archive does not say.
+        let size: Int64?
+        /// Seconds since 1970; nil if the archive does not say.
+        let modified: Int64?
     }
 
     /// The archive itself is the first one.
     private(set) var folders: [[EntryName: Child]] = [[:]]
     static let root = 0
+    /// Bytes in memory, about.
+    private(set) var length = 0
+    private static let lengthOfFolder = 300, lengthOfName = 200
 
     /// Deep paths that share nothing make more folders than there are entries.
     private static let mostFolders = 100_000
@@ -33,7 +45,8 @@ struct ArchiveTree {
             // A file is not also a folder.
         } else {
             // What comes later in an archive replaces what came before.
-            folders[folder][name] = .file(entry)
+            length += Self.lengthOfName + name.bytes.count
+            folders[folder][name] = .file(File(index: entry.index, size: entry.size, modified: entry.modified))
         }
     }
 
@@ -41,6 +54,7 @@ struct ArchiveTree {
         guard let name = EntryName(Array(name.utf8)) else { return nil }
         if case .folder(let number) = folders[parent][name] { return number }
         guard folders.count < Self.mostFolders else { return nil }
+        length += Self.lengthOfFolder + Self.lengthOfName + name.bytes.count
         folders.append([:])
         folders[parent][name] = .folder(folders.count - 1)
         return folders.count - 1

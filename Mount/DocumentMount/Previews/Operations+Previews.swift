@@ -7,35 +7,26 @@ import Thumbnails
 /// Requests in `.previews` that wait until something is made. Where they cannot wait (io_uring) it is made all the same, and they
 /// are to be made again: EAGAIN.
 extension MountedFileSystem {
-    /// Answers when what a request needs of a preview is there, or will not be.
+    /// Answers when all that a request needs of a preview is there, one after the other, or will not be: what was made may be of a
+    /// version that was overtaken meanwhile.
     func wait<Answer>(
-        for need: PreviewService.Need, of item: any PreviewItem, _ caller: Caller, _ reply: consuming Reply<Answer>,
-        answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
+        for needed: @escaping @Sendable () -> PreviewService.Need?, of item: any PreviewItem, _ caller: Caller,
+        until deadline: Int64 = cl_monotonic_ns() + PreviewService.patience, attempts: Int = 4,
+        _ reply: consuming Reply<Answer>, answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
     ) {
+        let left = deadline - cl_monotonic_ns()
+        guard attempts > 0, left > 0, let need = needed() else { return answer(reply) }
         let (service, document) = (item.service, item.document)
         guard reply.canWait else {
             service.make(need, of: document, for: PreviewService.Request(user: caller.uid, isWaiting: { true }, completion: {}))
             return reply.fail(.resourceTemporarilyUnavailable)
         }
         let looks = service.thumbnails.looks
-        let awaited = ThumbnailLooks.Awaited(reply, caller, in: looks, answer: answer)
+        let awaited = ThumbnailLooks.Awaited(reply, caller, in: looks, patience: left) { [unowned self] reply in
+            wait(for: needed, of: item, caller, until: deadline, attempts: attempts - 1, reply, answer: answer)
+        }
         looks.wait(awaited)
         let request = PreviewService.Request(user: caller.uid) { looks.isWaiting(awaited) } completion: { looks.finished(awaited) }
         service.make(need, of: document, for: request)
-    }
-
-    /// A name in a preview: first the preview is made, then what the name stands for.
-    func lookUpPreview(
-        _ name: EntryName, in folder: any PreviewItem, _ need: PreviewService.Need, _ caller: Caller, parent: NodeID,
-        _ reply: consuming Reply<Entry>
-    ) {
-        wait(for: need, of: folder, caller, reply) { [unowned self] reply in
-            if case .preview = need, reply.canWait, let next = folder.needed(for: name), case .part = next {
-                return lookUpPreview(name, in: folder, next, caller, parent: parent, reply)
-            }
-            answer(reply) { () throws(Errno) in
-                try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
-            }
-        }
     }
 }

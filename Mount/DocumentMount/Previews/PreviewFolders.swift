@@ -64,7 +64,6 @@ protocol PreviewItem: VirtualItem {
 extension PreviewItem {
     var validity: CacheTime { service.thumbnails.validity(of: document) }
     func needed(for name: EntryName) -> PreviewService.Need? { nil }
-    func checkMayRead(_ caller: Credentials) throws(Errno) { try service.thumbnails.checkMayRead(document, caller) }
 }
 
 /// `.previews/DOCUMENT`: `facts.txt`, `text.txt`, `page-1.png` and so on, and `contents` of an archive.
@@ -102,7 +101,7 @@ final class PreviewFolder: PreviewItem {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         guard Self.isName(name) else { throw .noSuchFileOrDirectory }
         guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
-        if name == Self.contentsName, shown.preview.contents != nil { return ContentsFolder(service, document, shown, ArchiveTree.root) }
+        if name == Self.contentsName, shown.isArchive { return ContentsFolder(service, document, shown, ArchiveTree.root) }
         if name == Self.factsName { return PreviewFile(service, document, shown, .facts) }
         guard let part = PreviewPart(name: name, of: shown.preview), !shown.cannotBeMade(part) else { throw .noSuchFileOrDirectory }
         return PreviewFile(service, document, shown, .part(part))
@@ -117,7 +116,7 @@ final class PreviewFolder: PreviewItem {
             part.name.map { ($0, PreviewFile(service, document, shown, .part(part))) }
         }
         items.append((Self.factsName, PreviewFile(service, document, shown, .facts)))
-        if preview.contents != nil { items.append((Self.contentsName, ContentsFolder(service, document, shown, ArchiveTree.root))) }
+        if shown.isArchive { items.append((Self.contentsName, ContentsFolder(service, document, shown, ArchiveTree.root))) }
         return items
     }
 
@@ -176,7 +175,7 @@ final class PreviewFile: PreviewItem {
     enum Kind {
         case facts
         case part(PreviewPart)
-        case entry(ArchiveListing.Entry)
+        case entry(ArchiveTree.File)
     }
 
     let service: PreviewService
@@ -225,11 +224,16 @@ final class PreviewFile: PreviewItem {
     }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        // Who has it open keeps it.
-        let status = service.thumbnails.status(of: document) ?? shown.status
+        // Who has it open keeps it; what others have put in the document's place meanwhile may be readable by others.
+        let now = service.thumbnails.status(of: document) ?? shown.preview.status
+        let status = ThumbnailVersion(now) == shown.preview.version ? now : shown.preview.status
         var result = service.attributes(of: self, status, inode: inode, mode: 0o444, size: size ?? 0)
         if case .entry(let entry) = kind, let modified = entry.modified { result.st_mtim = timespec(tv_sec: Int(modified), tv_nsec: 0) }
         return result
+    }
+
+    func checkMayRead(_ caller: Credentials) throws(Errno) {
+        try service.thumbnails.checkMayRead(document, shown.preview.version, caller)
     }
 
     func checkIsCurrent() throws(Errno) {

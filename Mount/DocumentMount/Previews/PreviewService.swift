@@ -41,6 +41,8 @@ final class PreviewService: Sendable {
     private let requests = Mutex<[Job: [Request]]>([:])
     /// Of one user: the workers are there for others, too.
     private static let mostOfUser = 64
+    /// How long a request waits: an office may have to start.
+    static let patience: Int64 = 30_000_000_000
 
     /// Has it made, once for all who want it. What nobody waits for any more when its turn comes is not made.
     func make(_ need: Need, of document: StorePath, for request: Request) {
@@ -61,9 +63,8 @@ final class PreviewService: Sendable {
         }
         switch need {
         case .preview:
-            let status = thumbnails.status(of: document)
             thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false), isWanted: isWanted) { [self, job] result in
-                if case .success(let preview) = result, let status { shelf.add(ShownPreview(preview, status), of: document) }
+                if case .success(let preview) = result { shelf.add(ShownPreview(preview), of: document) }
                 end(job)
             }
         case .part(let shown, let part):
@@ -96,15 +97,15 @@ final class PreviewService: Sendable {
 final class ShownPreview: Sendable {
     let preview: Preview
     /// The kernel keeps what it has seen of one that was made before, which is not this one.
-    let number = made.add(1, ordering: .relaxed).newValue
-    private static let made = Atomic<Int>(0)
-    /// The document's when it was made.
-    let status: cl_status
+    let number = count.add(1, ordering: .relaxed).newValue
+    private static let count = Atomic<Int>(0)
+    let made = cl_monotonic_ns()
     let facts: String
+    let isArchive: Bool
     private struct State {
         var tree: ArchiveTree
         /// The ones made last, last.
-        var made: [(part: PreviewPart, file: Descriptor)] = []
+        var files: [(part: PreviewPart, file: Descriptor)] = []
         var sizes: [PreviewPart: Int] = [:]
         var failed: Set<PreviewPart> = []
         /// Looks at pages that were drawn for that alone.
@@ -116,15 +117,16 @@ final class ShownPreview: Sendable {
     /// Each is a descriptor. What went is made again when it is opened.
     private static let mostParts = 16
 
-    init(_ preview: Preview, _ status: cl_status) {
+    init(_ preview: Preview) {
         self.preview = preview
-        self.status = status
         facts = preview.allFacts.map { "\($0.name): \($0.value)\n" }.joined()
+        isArchive = preview.contents != nil
         state = Mutex(State(tree: ArchiveTree(preview.contents?.entries ?? [])))
+        preview.letGoOfContents()
         if let page = preview.firstPage { keep(page, as: .page(1)) }
     }
 
-    func made(_ part: PreviewPart) -> Descriptor? { state.withLock { state in state.made.first { $0.part == part }?.file } }
+    func made(_ part: PreviewPart) -> Descriptor? { state.withLock { state in state.files.first { $0.part == part }?.file } }
 
     func size(of part: PreviewPart) -> Int? { state.withLock { $0.sizes[part] } }
 
@@ -152,9 +154,9 @@ final class ShownPreview: Sendable {
     private func keep(_ file: Descriptor, as part: PreviewPart) {
         let size = Self.size(of: file)
         state.withLock { state in
-            state.made.removeAll { $0.part == part }
-            state.made.append((part, file))
-            if state.made.count > Self.mostParts { state.made.removeFirst() }
+            state.files.removeAll { $0.part == part }
+            state.files.append((part, file))
+            if state.files.count > Self.mostParts { state.files.removeFirst() }
             state.sizes[part] = size
         }
     }
@@ -167,16 +169,17 @@ final class ShownPreview: Sendable {
     /// Nobody comes to it any more but who has looked at it before, for whom the kernel may keep it for long.
     func leave() {
         state.withLock { state in
-            state.made = []
+            state.files = []
             state.tree = ArchiveTree([])
         }
         preview.letGo()
     }
 
-    /// Bytes in memory, in whole pages.
+    /// Bytes in memory, files in whole pages.
     var length: Int {
-        state.withLock { state in
-            state.made.reduce(preview.convertedLength) { $0 + ((state.sizes[$1.part] ?? 0) | 4_095) + 1 }
+        let converted = preview.convertedLength
+        return state.withLock { state in
+            state.files.reduce(converted + state.tree.length) { $0 + ((state.sizes[$1.part] ?? 0) | 4_095) + 1 }
         }
     }
 
@@ -206,48 +209,60 @@ final class PreviewShelf: Sendable {
     private static let mostBytes = 128 << 20
     /// What nobody has looked at for so long goes when something else comes.
     private static let lifetime: Int64 = 300_000_000_000
+    /// Of what may be had whole at the next try.
+    private static let lifetimeOfPassing: Int64 = 10_000_000_000
 
     init(version: @escaping @Sendable (StorePath) -> ThumbnailVersion?) { self.version = version }
 
     /// The preview of what a document holds now; nil if it is not made.
     func shown(_ document: StorePath) -> ShownPreview? {
         guard let version = version(document) else { return nil }
-        return places.withLock { places in
-            guard let index = places.lastIndex(where: { $0.document == document }) else { return nil }
+        let now = cl_monotonic_ns()
+        let (found, left) = places.withLock { places -> (ShownPreview?, ShownPreview?) in
+            guard let index = places.lastIndex(where: { $0.document == document }) else { return (nil, nil) }
             var place = places.remove(at: index)
-            guard place.shown.preview.version == version else {
-                place.shown.leave()
-                return nil
+            let preview = place.shown.preview
+            guard preview.version == version, !preview.isPassing || now - place.shown.made < Self.lifetimeOfPassing else {
+                return (nil, place.shown)
             }
-            place.used = cl_monotonic_ns()
+            place.used = now
             places.append(place)
-            return place.shown
+            return (place.shown, nil)
         }
+        left?.leave()
+        return found
     }
 
     func add(_ shown: ShownPreview, of document: StorePath) {
-        places.withLock { places in
+        let left = places.withLock { places -> ShownPreview? in
+            var left: ShownPreview?
             // Two may have asked: what was shown stays.
             if let index = places.firstIndex(where: { $0.document == document }) {
-                if places[index].shown.preview.version == shown.preview.version { return }
-                places.remove(at: index).shown.leave()
+                if places[index].shown.preview.version == shown.preview.version { return nil }
+                left = places.remove(at: index).shown
             }
             places.append(Place(document: document, shown: shown, used: cl_monotonic_ns()))
+            return left
         }
+        left?.leave()
         makeRoom()
     }
 
     func makeRoom() {
         let now = cl_monotonic_ns()
-        places.withLock { places in
-            for place in places where now - place.used > Self.lifetime { place.shown.leave() }
+        // Not under the lock: it has others beneath it.
+        let lengths = Dictionary(uniqueKeysWithValues: places.withLock { $0.map(\.shown) }.map { ($0.number, $0.length) })
+        let left = places.withLock { places -> [ShownPreview] in
+            var left = places.filter { now - $0.used > Self.lifetime }.map(\.shown)
             places.removeAll { now - $0.used > Self.lifetime }
-            var bytes = places.reduce(0) { $0 + $1.shown.length }
+            var bytes = places.reduce(0) { $0 + (lengths[$1.shown.number] ?? 0) }
             while places.count > Self.most || bytes > Self.mostBytes && places.count > 1 {
                 let place = places.removeFirst()
-                bytes -= place.shown.length
-                place.shown.leave()
+                bytes -= lengths[place.shown.number] ?? 0
+                left.append(place.shown)
             }
+            return left
         }
+        for shown in left { shown.leave() }
     }
 }

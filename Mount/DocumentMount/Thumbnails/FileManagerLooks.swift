@@ -41,15 +41,15 @@ extension MountedFileSystem {
 }
 
 extension ThumbnailService {
-    /// Has the documents drawn that the links in a virtual folder lead to, under the paths of the links.
+    /// Has the documents drawn that the links in a virtual folder lead to, under the paths of the links. Root's mounts, whose pictures
+    /// are found by the documents' own paths alone, have them drawn under these.
     func drawAll(behind folder: any VirtualItem, for caller: Credentials) {
-        guard let children = try? folder.children(caller) else { return }
-        let links = children.compactMap { name, item in (item as? VirtualLink).map { (name, $0.document) } }
-        for ((name, document), isReachable) in zip(links, reach.filter(links.map(\.1), caller)) where isReachable {
+        let links = folder.links(caller)?.entries.compactMap { name, item in (item as? VirtualLink).map { (name, $0.document) } } ?? []
+        for ((name, document), isReachable) in zip(links, reach.filter(links.map(\.1), caller)) where isReachable && !looks.isOver {
             guard let status = status(of: document), Self.mayBeDrawn(status) else { continue }
             let place = Array(folder.key + [UInt8(ascii: "/")] + name.bytes)
-            let (uri, version) = (uri(ofPlace: place), ThumbnailVersion(status))
-            self.links.note(place, of: document)
+            let (uri, version) = (reach.actsForCallers ? uri(of: document) : uri(ofPlace: place), ThumbnailVersion(status))
+            if !reach.actsForCallers { self.links.note(place, of: document) }
             let subject = subject(document, isFolder: false, uri: uri)
             for size in MountedFileSystem.sizesOfFileManagers where isUndrawn(uri, version, size) {
                 thumbnailer.draw(subject, size, .looked) { [announcer, repeater] outcome in

@@ -20,7 +20,7 @@ extension MountedFileSystem {
         guard !isAnnouncing(caller), let path = folder.document(shownAs: EntryName(copying: name)),
             let status = service.status(of: path), ThumbnailService.mayBeDrawn(status), service.isUndrawn(path, status, folder.size),
             service.status(of: folder.folder.appending(EntryName(copying: name))) == nil,
-            service.reach.may(credentials(of: caller), path, R_OK)
+            service.reach.may(credentials(of: caller), path, R_OK), !service.looks.isWalk(by: caller)
         else { return nil }
         return UndrawnPicture(path: path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size: folder.size, service: service)
     }
@@ -92,7 +92,7 @@ extension ThumbnailService {
         guard let held = try? HeldFolder(folder, in: store), let items = try? held.items() else { return }
         let names = items.map(\.name).filter { $0.bytes.first != UInt8(ascii: ".") }
         let paths = names.map { folder.appending($0) }
-        for ((name, path), isReachable) in zip(zip(names, paths), reach.filter(paths, caller)) where isReachable {
+        for ((name, path), isReachable) in zip(zip(names, paths), reach.filter(paths, caller)) where isReachable && !looks.isOver {
             guard let status = held.status(of: name), Self.mayBeDrawn(status) else { continue }
             for size in sizes where isUndrawn(path, status, size) {
                 draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [weak self] outcome in

@@ -97,23 +97,51 @@ final class SharedThumbnailsOfSize: VirtualItem {
         case .store(let folder):
             return service.names.name(ofSum: name, in: folder, service).map { folder.appending($0) }
         case .virtual(let item):
-            guard let children = try? item.children(caller) else { return nil }
-            for (childName, child) in children where SharedNames.sums(of: childName).contains(name) {
-                if let link = child as? VirtualLink { return link.document }
-            }
-            return nil
+            return service.names.document(ofSum: name, in: item, caller)
         }
     }
 }
 
-/// Which names have which sums, in the folders that were asked for last.
+/// Which names have which sums, in the folders that were asked for last. Leaf lock.
 final class SharedNames: Sendable {
     private struct Known {
         let modified: Int64
         let names: [EntryName: EntryName]
     }
+    /// What a user is shown in a folder of links.
+    private struct Shown: Hashable {
+        let folder: [UInt8]
+        let caller: Credentials
+    }
+    private struct KnownLinks {
+        let generation: UInt64
+        let time: Int64
+        let documents: [EntryName: StorePath]
+    }
     private let known = Mutex<[StorePath: Known]>([:])
+    private let knownLinks = Mutex<[Shown: KnownLinks]>([:])
     private static let foldersKnown = 8
+    /// Permissions may change what is shown without another generation.
+    private static let linksHold: Int64 = 1_000_000_000
+
+    /// The document that a link in a virtual folder leads to.
+    func document(ofSum sum: EntryName, in folder: any VirtualItem, _ caller: Credentials) -> StorePath? {
+        guard let listing = folder.links(caller) else { return nil }
+        let (shown, now) = (Shown(folder: folder.key, caller: caller), cl_monotonic_ns())
+        if let found = knownLinks.withLock({ $0[shown] }), found.generation == listing.generation, now - found.time < Self.linksHold {
+            return found.documents[sum]
+        }
+        var documents: [EntryName: StorePath] = [:]
+        for (name, item) in listing.entries {
+            guard let link = item as? VirtualLink else { continue }
+            for sum in Self.sums(of: name) { documents[sum] = link.document }
+        }
+        knownLinks.withLock { known in
+            if known.count >= Self.foldersKnown { known.removeAll() }
+            known[shown] = KnownLinks(generation: listing.generation, time: now, documents: documents)
+        }
+        return documents[sum]
+    }
 
     func name(ofSum sum: EntryName, in folder: StorePath, _ service: ThumbnailService) -> EntryName? {
         guard let status = service.status(of: folder) else { return nil }

@@ -96,16 +96,20 @@ final class ThumbnailFolder: VirtualItem {
         var drawn: [(name: EntryName, path: StorePath, entry: ThumbnailEntry)] = []
         var folders: [(EntryName, any VirtualItem)] = []
         let held = try HeldFolder(folder, in: service.store)
-        for item in try held.items() {
+        let items = try held.items()
+        // A folder `a.png` hides the picture of `a`.
+        let namesOfFolders = Set(items.filter(\.isFolder).map(\.name))
+        for item in items {
             let path = folder.appending(item.name)
             if item.isFolder { folders.append((item.name, ThumbnailFolder(service, size, path))) }
-            guard let shown = Self.name(of: item.name), let status = held.status(of: item.name),
-                let entry = service.anyEntry(of: path, status, size, validity: service.validity(of: item.name, in: held))
+            guard let shown = Self.name(of: item.name), !namesOfFolders.contains(shown), let status = held.status(of: item.name),
+                ThumbnailService.mayBeDrawn(status), let entry = service.anyEntry(of: path, status, size, validity: service.validity(of: item.name, in: held))
             else { continue }
             drawn.append((shown, path, entry))
         }
-        let reachable = service.reach.filter(drawn.map(\.path), caller)
-        return folders + zip(drawn, reachable).filter(\.1).map { ($0.0.name, $0.0.entry) }
+        // They are there: nothing need be asked for who may read all.
+        if !service.reach.isUnlimited(caller) { drawn = zip(drawn, service.reach.filter(drawn.map(\.path), caller)).filter(\.1).map(\.0) }
+        return folders + drawn.map { ($0.name, $0.entry) }
     }
 
     /// Takes the picture from the cache: it is drawn again when somebody looks.
@@ -153,9 +157,11 @@ final class ThumbnailEntry: VirtualItem {
     var key: [UInt8] { Array(".thumbnails/\(size.rawValue)/".utf8) + document.bytes + Array("\0\(entry.drawn) \(entry.length)".utf8) }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        // The kernel keeps an item for as long as it knows its node.
+        // The kernel keeps an item for as long as it knows its node; what others have put in the document's place meanwhile may be
+        // readable by others.
         let isFirst = !isTold.exchange(true, ordering: .relaxed)
-        let status = isFirst ? status : service.status(of: document) ?? status
+        let now = isFirst ? self.status : service.status(of: document) ?? self.status
+        let status = ThumbnailVersion(now) == ThumbnailVersion(self.status) ? now : self.status
         let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length),
@@ -174,13 +180,15 @@ final class ThumbnailEntry: VirtualItem {
         }
     }
 
-    func checkMayRead(_ caller: Credentials) throws(Errno) { try service.checkMayRead(document, caller) }
+    func checkMayRead(_ caller: Credentials) throws(Errno) {
+        try service.checkMayRead(document, ThumbnailVersion(status), caller)
+    }
 
     func checkIsCurrent() throws(Errno) {
         guard service.isCurrent(entry, of: document, uri, size) else { throw .staleNFSFileHandle }
     }
 
-    func content() throws(Errno) -> Descriptor { try service.cache.open(uri, size) }
+    func content() throws(Errno) -> Descriptor { try service.cache.open(entry, of: uri, size) }
 }
 
 /// A small file that is always the same.

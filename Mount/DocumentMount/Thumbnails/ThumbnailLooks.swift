@@ -5,14 +5,15 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// Who looks at folders of pictures, and who waits for one: what serving threads leave to a thread of its own.
+/// Who looks at folders of pictures, and who waits for one: what serving threads leave to threads of their own. One answers who waits
+/// and does nothing else, so that nobody waits for longer than is said; the other has folders drawn, and pictures follow documents.
 ///
 /// A folder that somebody opens is drawn a moment later, unless the same process, or others that its parent has started, open
 /// more folders by then: that is a walk through the tree, which is not what pictures are drawn for.
 final class ThumbnailLooks: Sendable {
     /// A request that is answered when something is drawn. Whoever takes it from the table answers it.
     final class Awaited: @unchecked Sendable {
-        let deadline = cl_monotonic_ns() + ThumbnailLooks.patience
+        let deadline: Int64
         private let parked: AnyObject
         fileprivate let listen: () -> Void
         /// Answers, when it is drawn or will not be.
@@ -22,9 +23,10 @@ final class ThumbnailLooks: Sendable {
         fileprivate var wasKilled = false
 
         init<Answer>(
-            _ reply: consuming Reply<Answer>, _ caller: Caller, in looks: ThumbnailLooks,
+            _ reply: consuming Reply<Answer>, _ caller: Caller, in looks: ThumbnailLooks, patience: Int64 = ThumbnailLooks.patience,
             answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
         ) {
+            deadline = cl_monotonic_ns() + patience
             let thread = caller.thread
             let owner = Unowned()
             let parked = ParkedReply(reply) { [unowned looks] parked in
@@ -61,8 +63,9 @@ final class ThumbnailLooks: Sendable {
     }
     /// Leaf.
     private let state = Mutex(State())
-    private let wake = Signal()
-    private let thread = Mutex<NamedThread?>(nil)
+    private let toAnswer = Signal()
+    private let toDo = Signal()
+    private let threads = Mutex<[NamedThread]>([])
 
     /// How long a look by name waits for its picture.
     static let patience: Int64 = 10_000_000_000
@@ -73,20 +76,37 @@ final class ThumbnailLooks: Sendable {
     private static let walking: Int64 = 5_000_000_000
     private static let mostWaiting = 10_000
 
-    func start() { thread.withLock { $0 = NamedThread("quire-looks") { [unowned self] in run() } } }
-
-    /// Who waits is answered.
-    func stop() {
-        state.withLock { $0.isOver = true }
-        wake.signal()
-        thread.withLock { $0.take() }?.join()
+    func start() {
+        threads.withLock {
+            $0 = [
+                NamedThread("quire-looks") { [unowned self] in answer() }, NamedThread("quire-follow") { [unowned self] in work() },
+            ]
+        }
     }
 
-    /// A folder of pictures was opened. `draw` is called later, on the thread here, if it is a look. Reads /proc.
+    /// Who waits is answered; what is left to do is not done.
+    func stop() {
+        state.withLock { $0.isOver = true }
+        toAnswer.signal()
+        toDo.signal()
+        let started = threads.withLock { threads in
+            defer { threads = [] }
+            return threads
+        }
+        for thread in started { thread.join() }
+    }
+
+    /// Whether what takes long is to be given up.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// A folder of pictures was opened. `draw` is called later, on `quire-follow`, if it is a look. Reads /proc.
     func opened(_ folder: [UInt8], by caller: Caller, draw: @escaping @Sendable () -> Void) {
         let process = ReaderProcess(of: caller)
-        guard !process.isBackground, !process.isWalker else { return }
         let now = cl_monotonic_ns()
+        guard !process.isBackground, !process.isWalker else {
+            state.withLock { state in for group in process.groups.prefix(1) { state.walkers[group] = now + Self.walking } }
+            return
+        }
         state.withLock { state in
             for group in process.groups {
                 if let until = state.walkers[group], until > now {
@@ -105,15 +125,22 @@ final class ThumbnailLooks: Sendable {
                 return
             }
         }
-        wake.signal()
+        toDo.signal()
     }
 
-    /// Has `body` run on the thread here.
+    /// Whether a process goes through folders of pictures, for which nothing is drawn. Reads /proc.
+    func isWalk(by caller: Caller) -> Bool {
+        let process = ReaderProcess(of: caller)
+        let now = cl_monotonic_ns()
+        return process.isWalker || state.withLock { state in process.groups.prefix(1).contains { state.walkers[$0] ?? 0 > now } }
+    }
+
+    /// Has `body` run on `quire-follow`.
     func later(_ body: @escaping @Sendable () -> Void) {
         state.withLock { state in
             if state.waiting.count < Self.mostWaiting { state.waiting.append(body) }
         }
-        wake.signal()
+        toDo.signal()
     }
 
     /// Has a request answered when `finished` is called, or its time is over.
@@ -121,10 +148,11 @@ final class ThumbnailLooks: Sendable {
         // An interrupt that came before is told within this call, when nothing may be answered yet.
         awaited.listen()
         let isWaiting = state.withLock { state in
-            if !awaited.wasKilled { state.awaited[ObjectIdentifier(awaited)] = awaited }
-            return !awaited.wasKilled
+            guard !awaited.wasKilled, !state.isOver else { return false }
+            state.awaited[ObjectIdentifier(awaited)] = awaited
+            return true
         }
-        isWaiting ? wake.signal() : awaited.fail()
+        isWaiting ? toAnswer.signal() : awaited.fail()
     }
 
     /// Its caller is being killed. Whether nobody else answers.
@@ -142,43 +170,50 @@ final class ThumbnailLooks: Sendable {
         state.withLock { state in
             if state.awaited.removeValue(forKey: ObjectIdentifier(awaited)) != nil { state.ready.append(awaited) }
         }
-        wake.signal()
+        toAnswer.signal()
     }
 
-    private func run() {
+    private func answer() {
         while true {
             let now = cl_monotonic_ns()
-            let (due, looked, next, time, isOver) = state.withLock { state in take(&state, now) }
-            for awaited in due { awaited.end() }
-            for draw in looked { draw() }
-            if isOver { return }
-            // One at a time: who waits for an answer does not wait for these.
-            if let next {
-                next()
-                continue
+            let (due, deadline, isOver) = state.withLock { state in
+                var due = state.ready
+                state.ready = []
+                for (id, awaited) in state.awaited where awaited.deadline <= now || state.isOver {
+                    state.awaited[id] = nil
+                    due.append(awaited)
+                }
+                return (due, state.awaited.values.map(\.deadline).min(), state.isOver)
             }
-            if let time { wake.wait(seconds: Double(max(0, time - now)) / 1e9) } else { wake.wait() }
+            for awaited in due { awaited.end() }
+            if isOver { return }
+            toAnswer.wait(until: deadline, from: now)
         }
     }
 
-    /// What is to be done now, and when there is more.
-    private func take(
-        _ state: inout State, _ now: Int64
-    ) -> (due: [Awaited], looked: [@Sendable () -> Void], next: (@Sendable () -> Void)?, time: Int64?, isOver: Bool) {
-        var due = state.ready
-        state.ready = []
-        for (id, awaited) in state.awaited where awaited.deadline <= now || state.isOver {
-            state.awaited[id] = nil
-            due.append(awaited)
+    private func work() {
+        while true {
+            let now = cl_monotonic_ns()
+            let (looked, next, time, isOver) = state.withLock { state in
+                var looked: [[UInt8]: @Sendable () -> Void] = [:]
+                for (group, look) in state.looks where look.last + Self.settling <= now {
+                    state.looks[group] = nil
+                    looked.merge(look.folders) { one, _ in one }
+                }
+                state.walkers = state.walkers.filter { $0.value > now }
+                let time = state.looks.values.map { $0.last + Self.settling }.min()
+                return (Array(looked.values), state.waiting.popFirst(), time, state.isOver)
+            }
+            if isOver { return }
+            for draw in looked { draw() }
+            if let next { next() } else if looked.isEmpty { toDo.wait(until: time, from: now) }
         }
-        var looked: [[UInt8]: @Sendable () -> Void] = [:]
-        for (group, look) in state.looks where look.last + Self.settling <= now {
-            state.looks[group] = nil
-            looked.merge(look.folders) { one, _ in one }
-        }
-        state.walkers = state.walkers.filter { $0.value > now }
-        let next = state.waiting.popFirst()
-        let time = (state.awaited.values.map(\.deadline) + state.looks.values.map { $0.last + Self.settling }).min()
-        return (due, Array(looked.values), next, time, state.isOver)
+    }
+}
+
+extension Signal {
+    /// - Parameter time: nanoseconds; nil for without an end.
+    fileprivate func wait(until time: Int64?, from now: Int64) {
+        if let time { wait(seconds: Double(max(0, time - now)) / 1e9) } else { wait() }
     }
 }

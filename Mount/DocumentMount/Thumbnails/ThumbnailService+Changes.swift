@@ -6,34 +6,35 @@ import Thumbnails
 
 /// Pictures follow their documents: what changed is drawn again, what moved keeps its picture, what is gone has none.
 extension ThumbnailService {
-    /// Takes over what the index was told. On any thread; the work is done later, on the thread of the looks.
-    func follow(_ changes: [Change]) {
-        let relevant = changes.filter {
-            switch $0 {
-            case .present, .absent, .moved, .exchanged, .madeAnew: true
-            case .tags, .used, .useRetracted: false
-            }
+    /// Takes over what the index tells. On any thread; the work is done later, on `quire-follow`.
+    func follow(_ changes: [DocumentChange]) {
+        for part in changes.chunks(of: 50) {
+            looks.later { [self] in for change in part where !looks.isOver { follow(change) } }
         }
-        for part in relevant.chunks(of: 50) { looks.later { [self] in for change in part { follow(change) } } }
     }
 
-    private func follow(_ change: Change) {
+    private func follow(_ change: DocumentChange) {
         switch change {
-        case .present(let facts), .madeAnew(let facts, _): refresh(facts.path)
-        case .absent(let path): removePictures(of: path)
-        case .moved(let old, let new, let isFolder, _):
+        case .changed(let path): refresh(path)
+        case .gone(let path):
+            // What only moved on the way to the index is another's by now.
+            if status(of: path) == nil { removePictures(of: path) } else { refresh(path) }
+        case .moved(let old, let new, let isFolder):
             isFolder ? moveTree(from: old, to: new) : move(old, to: new)
             // What it was moved over had pictures too.
             refresh(new)
         case .exchanged(let one, let other):
             for path in [one, other] { refresh(path) }
-        case .tags, .used, .useRetracted: break
         }
     }
 
     /// Has the pictures drawn again that are of another version than the document.
     private func refresh(_ path: StorePath) {
-        guard let status = status(of: path), Self.mayBeDrawn(status) else { return }
+        guard let status = status(of: path) else { return }
+        guard Self.mayBeDrawn(status) else {
+            removePictures(of: path)
+            return
+        }
         let version = ThumbnailVersion(status)
         for (uri, size) in outdated([uri(of: path)], version) {
             draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked, completion: removing(uri, size))
@@ -65,18 +66,13 @@ extension ThumbnailService {
         cache.move(uri(of: old), to: uri(of: new), ThumbnailVersion(status))
     }
 
-    private static let mostMoved = 20_000
-
     private func moveTree(from old: StorePath, to new: StorePath) {
         move(old, to: new)
         var folders = [new]
-        var count = 0
-        while let folder = folders.popLast() {
+        while !looks.isOver, let folder = folders.popLast() {
             for item in (try? items(in: folder)) ?? [] {
                 let path = folder.appending(item.name)
                 if item.isFolder { folders.append(path) }
-                count += 1
-                guard count <= Self.mostMoved else { return }
                 if let before = path.moved(from: new, to: old) { move(before, to: path) }
             }
         }

@@ -81,31 +81,14 @@ final class ThumbnailService: Sendable {
         guard path.hasFolder else {
             return path.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil
         }
-        guard let place = place(path) else { return nil }
-        return cl_statx_fd(place.number, &status) == 0 ? status : nil
-    }
-
-    /// The version there is, to be compared alone: folders that were replaced by links are followed, which nobody learns anything by.
-    private func version(of path: StorePath) -> ThumbnailVersion? {
-        var status = cl_status()
-        guard path.withCString({ cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }) == 0 else { return nil }
-        return ThumbnailVersion(status)
+        guard let held = try? path.held(in: store) else { return nil }
+        return cl_statx_fd(held.number, &status) == 0 ? status : nil
     }
 
     /// Whether a picture that was found is the one of what its document holds now.
     func isCurrent(_ entry: ThumbnailCache.Entry, of path: StorePath, _ uri: String, _ size: ThumbnailSize) -> Bool {
-        version(of: path).map { cache.entry(of: uri, $0, size) == entry } ?? false
+        status(of: path).map { cache.entry(of: uri, ThumbnailVersion($0), size) == entry } ?? false
     }
-
-    /// Holds on to what stands at a path, which needs no right to it. A folder on the way may have been replaced by a link to
-    /// anywhere, which the daemon could follow where the caller cannot.
-    private func place(_ path: StorePath) -> Descriptor? {
-        let number = path.withCString { cl_open_beneath(store.number, $0, Self.pathOnly | O_NOFOLLOW) }
-        return number < 0 ? nil : Descriptor(owning: number)
-    }
-
-    /// O_PATH, hidden behind _GNU_SOURCE.
-    private static let pathOnly: Int32 = 0x20_0000
 
     /// The picture of what a document holds now; nil if it is not drawn. Documents and folders have one.
     func entry(of path: StorePath, _ size: ThumbnailSize, isPersonal: Bool = false) -> ThumbnailEntry? {
@@ -115,9 +98,13 @@ final class ThumbnailService: Sendable {
         return ThumbnailEntry(self, path, size, uri: uri, status, entry, isPersonal: isPersonal)
     }
 
-    /// For what the kernel lets somebody open by what it was told for others.
-    func checkMayRead(_ path: StorePath, _ caller: Credentials) throws(Errno) {
-        guard !reach.actsForCallers || reach.isUnlimited(caller) || reach.may(caller, path, R_OK) else { throw .permissionDenied }
+    /// For what the kernel lets somebody open by what it was told for others. Throws ESTALE if another version stands there by now:
+    /// somebody may have exchanged the document for one that the caller may read.
+    func checkMayRead(_ path: StorePath, _ version: ThumbnailVersion, _ caller: Credentials) throws(Errno) {
+        guard reach.actsForCallers, !reach.isUnlimited(caller) else { return }
+        guard let held = reach.held(path, by: caller, R_OK) else { throw .permissionDenied }
+        var status = cl_status()
+        guard cl_statx_fd(held.number, &status) == 0, ThumbnailVersion(status) == version else { throw .staleNFSFileHandle }
     }
 
     /// The picture there is, be it of an earlier version. - Parameter validity: asked for later if left out.
@@ -142,8 +129,8 @@ final class ThumbnailService: Sendable {
     }
 
     private func hasAccessList(_ path: StorePath) -> Bool {
-        guard let place = place(path) else { return false }
-        return HeldFolder.hasAccessList("/proc/self/fd/\(place.number)", followed: true)
+        guard let held = try? path.held(in: store) else { return false }
+        return HeldFolder.hasAccessList("/proc/self/fd/\(held.number)", followed: true)
     }
 
     /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while nobody has looked at any.
@@ -176,22 +163,28 @@ final class ThumbnailService: Sendable {
 
     // MARK: Drawing
 
-    /// A document, or a folder, as it is drawn. - Parameter uri: by which it is shown, if that is not its own.
-    func subject(_ path: StorePath, isFolder: Bool, uri: String? = nil) -> DrawingSubject {
+    /// A document, or a folder, as it is drawn.
+    /// - Parameters:
+    ///   - uri: by which it is shown, if that is not its own.
+    ///   - version: what alone may be drawn, if not whatever stands there when its turn comes.
+    func subject(_ path: StorePath, isFolder: Bool, uri: String? = nil, only version: ThumbnailVersion? = nil) -> DrawingSubject {
         let open: @Sendable () throws(Errno) -> Descriptor = { [store] () throws(Errno) in
-            try Self.content(of: path, in: store, isFolder: isFolder)
+            try Self.content(of: path, in: store, isFolder: isFolder, only: version)
         }
         var parts: (@Sendable () -> [DrawingSubject])?
         if isFolder { parts = { [weak self] in self?.parts(of: path) ?? [] } }
         return DrawingSubject(name: path.lastName ?? EntryName("store"), uri: uri ?? self.uri(of: path), open: open, parts: parts)
     }
 
-    private static func content(of path: StorePath, in store: Descriptor, isFolder: Bool) throws(Errno) -> Descriptor {
+    private static func content(
+        of path: StorePath, in store: Descriptor, isFolder: Bool, only version: ThumbnailVersion?
+    ) throws(Errno) -> Descriptor {
         let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY
         let content = Descriptor(owning: try check(path.withCString { cl_open_beneath(store.number, $0, flags) }))
         var status = cl_status()
         _ = try check(cl_statx_fd(content.number, &status))
         guard status.st.st_mode & S_IFMT == (isFolder ? S_IFDIR : S_IFREG) else { throw .invalidArgument }
+        if let version, version != ThumbnailVersion(status) { throw .staleNFSFileHandle }
         return content
     }
 
@@ -199,12 +192,13 @@ final class ThumbnailService: Sendable {
     private func parts(of folder: StorePath) -> [DrawingSubject] {
         guard let items = try? items(in: folder), let folderStatus = status(of: folder) else { return [] }
         let documents = items.prefix(Self.partsSeen).filter { !$0.isFolder && $0.name.bytes.first != UInt8(ascii: ".") }
-            .compactMap { item -> (path: StorePath, modified: Int64)? in
+            .compactMap { item -> (path: StorePath, version: ThumbnailVersion)? in
                 let path = folder.appending(item.name)
                 guard let status = status(of: path), isReadable(status, path, byReadersOf: folderStatus, folder) else { return nil }
-                return (path, saturatedNanoseconds(status.st.st_mtim))
+                return (path, ThumbnailVersion(status))
             }
-        return documents.sorted { $0.modified > $1.modified }.map { subject($0.path, isFolder: false) }
+        // What was found readable, and nothing that is put in its place.
+        return documents.sorted { $0.version.modified > $1.version.modified }.map { subject($0.path, isFolder: false, only: $0.version) }
     }
     private static let partsSeen = 500
 

@@ -46,15 +46,20 @@ struct Reach: Sendable {
     /// Which of the documents the caller may use in the way of `mode` (R_OK, W_OK), in their order.
     func filter(_ paths: [StorePath], _ caller: Credentials, mode: Int32 = R_OK) -> [Bool] {
         guard !paths.isEmpty else { return [] }
-        return acting(as: caller) { paths.map { isReachable($0, mode) } } ?? paths.map { _ in false }
+        return acting(as: caller) { paths.map { reached($0, mode) != nil } } ?? paths.map { _ in false }
     }
 
     func may(_ caller: Credentials, _ path: StorePath, _ mode: Int32) -> Bool { filter([path], caller, mode: mode)[0] }
 
+    /// Holds on to what stands at a path if the caller may use it, so that more can be asked of the same file; else nil.
+    func held(_ path: StorePath, by caller: Credentials, _ mode: Int32) -> Descriptor? {
+        acting(as: caller) { reached(path, mode) } ?? nil
+    }
+
     /// Whether the caller may read any of the documents.
     func reachesAny(of paths: [StorePath], _ caller: Credentials) -> Bool {
         guard !paths.isEmpty else { return false }
-        return acting(as: caller) { paths.contains { isReachable($0, R_OK) } } ?? false
+        return acting(as: caller) { paths.contains { reached($0, R_OK) != nil } } ?? false
     }
 
     /// Runs as the caller; nil, without having run, if this thread cannot become the caller.
@@ -75,8 +80,9 @@ struct Reach: Sendable {
         return body()
     }
 
-    private func isReachable(_ path: StorePath, _ mode: Int32) -> Bool {
-        path.withCString { cl_effective_access(store.number, $0, mode) == 0 }
+    private func reached(_ path: StorePath, _ mode: Int32) -> Descriptor? {
+        guard let held = try? path.held(in: store), cl_effective_access(held.number, "", mode) == 0 else { return nil }
+        return held
     }
 
     private static let passingCapabilities = [Int32(CL_CAP_DAC_OVERRIDE), Int32(CL_CAP_DAC_READ_SEARCH)]

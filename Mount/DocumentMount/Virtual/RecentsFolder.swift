@@ -76,6 +76,11 @@ final class RecentsFolder: VirtualItem {
         return item
     }
 
+    func links(_ caller: Credentials) -> VirtualListing? {
+        keeper.catchUp()
+        return listing(caller, isShown: false)
+    }
+
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
         keeper.catchUp()
         return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }

@@ -34,6 +34,11 @@ final class TagFolder: VirtualItem {
         return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
     }
 
+    func links(_ caller: Credentials) -> VirtualListing? {
+        shared.keeper.catchUp()
+        return listing(caller, isShown: false)
+    }
+
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         shared.keeper.catchUp()
         if let item = shared.cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }

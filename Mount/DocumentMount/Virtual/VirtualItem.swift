@@ -18,6 +18,8 @@ protocol VirtualItem: AnyObject, Sendable {
     /// For a folder: what stands under a name, and all names.
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)]
+    /// The links in a folder of links, for the daemon's own purposes: nobody is shown their names.
+    func links(_ caller: Credentials) -> VirtualListing?
 
     /// How long the kernel may go by what it was told of the item: not at all where users are shown different things.
     var validity: CacheTime { get }
@@ -45,6 +47,7 @@ extension VirtualItem {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notDirectory }
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] { throw .notDirectory }
     func content() throws(Errno) -> Descriptor { throw .notPermitted }
+    func links(_ caller: Credentials) -> VirtualListing? { nil }
     var validity: CacheTime { .none }
     func checkIsCurrent() throws(Errno) {}
     func checkMayRead(_ caller: Credentials) throws(Errno) {}

@@ -15,6 +15,14 @@ public final class ThumbnailCache: Sendable {
         public let length: Int64
         /// When it was drawn, in nanoseconds since 1970.
         public let drawn: Int64
+        /// Made by the document's app, and not of the content.
+        let isHanded: Bool
+
+        fileprivate init(_ texts: [String: String], _ status: cl_status) {
+            length = Int64(status.st.st_size)
+            drawn = saturatedNanoseconds(status.st.st_mtim)
+            isHanded = texts[ThumbnailCache.handed.key] == ThumbnailCache.handed.value
+        }
     }
 
     private struct Key: Hashable {
@@ -49,18 +57,25 @@ public final class ThumbnailCache: Sendable {
     /// The thumbnail of a content; nil if there is none, or one of another content. O(1); reads a file's beginning the first time.
     public func entry(of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Entry? {
         guard let (texts, status) = texts(of: uri, size), Self.fits(texts, uri, version, status) else { return nil }
-        return Entry(length: Int64(status.st.st_size), drawn: saturatedNanoseconds(status.st.st_mtim))
+        return Entry(texts, status)
     }
 
     /// The thumbnail there is, of whatever content; nil if there is none.
     public func anyEntry(of uri: String, _ size: ThumbnailSize) -> Entry? {
         guard let (texts, status) = texts(of: uri, size), texts["Thumb::URI"] == uri else { return nil }
-        return Entry(length: Int64(status.st.st_size), drawn: saturatedNanoseconds(status.st.st_mtim))
+        return Entry(texts, status)
     }
 
-    /// The file of the thumbnail there is, of whatever content. Throws .noSuchFileOrDirectory if there is none.
-    public func open(_ uri: String, _ size: ThumbnailSize) throws(Errno) -> Descriptor {
-        try Descriptor(opening: path(uri, size), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    /// The file of a thumbnail that was found. Throws .noSuchFileOrDirectory if there is none any more, .staleNFSFileHandle if there
+    /// is another one by now.
+    public func open(_ entry: Entry, of uri: String, _ size: ThumbnailSize) throws(Errno) -> Descriptor {
+        let file = try Descriptor(opening: path(uri, size), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        guard Int64(status.st.st_size) == entry.length, saturatedNanoseconds(status.st.st_mtim) == entry.drawn else {
+            throw .staleNFSFileHandle
+        }
+        return file
     }
 
     /// Why a content could not be drawn; nil if nobody has tried, or it could.
@@ -117,12 +132,14 @@ public final class ThumbnailCache: Sendable {
     // MARK: Keeping
 
     /// Keeps a thumbnail, in the place of the one there was.
-    /// - Parameter image: a PNG file; its texts are replaced.
+    /// - Parameters:
+    ///   - image: a PNG file; its texts are replaced.
+    ///   - isHanded: made by the document's app, and not of the content.
     @discardableResult
     public func store(
-        _ image: [UInt8], of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize
+        _ image: [UInt8], of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize, isHanded: Bool = false
     ) throws(Errno) -> Entry {
-        try write(PngTexts.replacing(Self.texts(uri, version), in: image), uri, size.rawValue)
+        try write(PngTexts.replacing(Self.texts(uri, version) + (isHanded ? [Self.handed] : []), in: image), uri, size.rawValue)
         remove(uri, Self.failures)
         guard let entry = entry(of: uri, version, size) else { throw .ioError }
         return entry
@@ -170,19 +187,17 @@ public final class ThumbnailCache: Sendable {
 
     /// What was drawn of a document goes on as that of its new name.
     public func move(_ uri: String, to newURI: String, _ version: ThumbnailVersion) {
-        for size in ThumbnailSize.allCases where entry(of: uri, version, size) != nil {
-            guard let image = try? contents(uri, size) else { continue }
-            _ = try? store(image, of: newURI, version, size)
+        for size in ThumbnailSize.allCases {
+            guard let entry = entry(of: uri, version, size), let image = try? contents(entry, of: uri, size) else { continue }
+            _ = try? store(image, of: newURI, version, size, isHanded: entry.isHanded)
         }
         remove(uri)
     }
 
     /// A whole thumbnail file.
-    func contents(_ uri: String, _ size: ThumbnailSize) throws(Errno) -> [UInt8] {
-        let file = try open(uri, size)
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
-        let length = Int(status.st.st_size)
+    func contents(_ entry: Entry, of uri: String, _ size: ThumbnailSize) throws(Errno) -> [UInt8] {
+        let file = try open(entry, of: uri, size)
+        let length = Int(entry.length)
         guard length > 0, length <= Self.largest else { throw .fileTooLarge }
         var bytes = [UInt8](repeating: 0, count: length)
         let count = bytes.withUnsafeMutableBytes { pread(file.number, $0.baseAddress, $0.count, 0) }
@@ -235,6 +250,7 @@ public final class ThumbnailCache: Sendable {
         return path
     }
 
+    private static let handed = (key: "Quire::Source", value: "app")
     private static let failures = "fail/quire-1"
     /// A thumbnail of the largest size that compresses badly.
     private static let largest = 8 << 20

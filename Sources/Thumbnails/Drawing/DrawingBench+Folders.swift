@@ -12,7 +12,8 @@ extension DrawingBench {
         var pictures: [Descriptor] = []
         var owners: Set<uid_t?> = []
         for part in parts.prefix(Self.partsTried) where pictures.count < Self.partsShown {
-            guard case .drawn = draw(part, .normal, for: thumbnailer), let picture = try? thumbnailer.cache.open(part.uri, .normal)
+            guard case .drawn(_, let entry) = draw(part, .normal, for: thumbnailer),
+                let picture = try? thumbnailer.cache.open(entry, of: part.uri, .normal)
             else { continue }
             pictures.append(picture)
             owners.insert(nextOwner)

@@ -18,6 +18,14 @@ package final class DrawingBench: Sendable {
     /// How long one document may take in all; a worker has less in processor time.
     static let seconds = 30
     private static let nice: Int32 = 10
+    /// Seconds until what may have failed for want of time or memory is tried again.
+    private static let awhile = 600
+    private static let long: Int64 = 1_000_000_000
+
+    /// Whether it leaves its processor to the store's apps while they use the store.
+    private let yields: Bool
+
+    init(yields: Bool) { self.yields = yields }
 
     /// Ends what is being drawn, from any thread.
     func interrupt() {
@@ -33,7 +41,7 @@ package final class DrawingBench: Sendable {
         umask(0o077)
         _ = cl_set_fs_identity(geteuid(), getegid())
         while let thumbnailer = thumbnailer() {
-            switch thumbnailer.queue.next(idleAfter: Self.idleSeconds) {
+            switch thumbnailer.queue.next(idleAfter: Self.idleSeconds, isInTime: { !yields || !thumbnailer.isStoreInUse() }) {
             case .job(let job): job.run(self)
             case .item(let item): thumbnailer.queue.finish(item, draw(item.subject, item.size, for: thumbnailer))
             case .idle: worker.withLock { $0 = nil }
@@ -54,32 +62,34 @@ package final class DrawingBench: Sendable {
         }
         if let entry = cache.entry(of: subject.uri, version, size) { return .drawn(version, entry) }
         if let reason = cache.refusal(of: subject.uri, version) { return .refused(reason) }
+        var kind: DrawnContents.Kind?
+        if subject.parts == nil {
+            let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
+            kind = DrawnContents.Kind(type: type, length: version.size)
+        }
+        let ticket = kind.map { thumbnailer.contents.begin(subject, content, $0) }
+        defer { if let ticket { thumbnailer.contents.end(ticket) } }
+        let began = cl_monotonic_ns()
         do throws(Refusal) {
-            var kind: DrawnContents.Kind?
-            if subject.parts == nil {
-                let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
-                kind = DrawnContents.Kind(type: type, length: version.size)
-            }
-            let ticket = kind.map { thumbnailer.contents.begin(subject, content, $0) }
-            defer { if let ticket { thumbnailer.contents.end(ticket) } }
-            var image = try handed(subject, version, size, thumbnailer)
-            let isHanded = image != nil
-            if image == nil {
-                image = try self.image(of: subject, content, kind, size, thumbnailer)
-                // The app's own may have come meanwhile.
-                if let picture = try handed(subject, version, size, thumbnailer) { image = picture }
-            }
+            var own = handed(subject, version, size, thumbnailer)
+            let drawn = own == nil ? try image(of: subject, content, kind, size, thumbnailer) : []
+            // The app's own may have come meanwhile.
+            own = own ?? handed(subject, version, size, thumbnailer)
             // Written in place meanwhile: what was drawn may be of neither.
             guard let now = try? Self.version(of: content), now == version else { return .failed("it was changed meanwhile") }
-            let entry = try store(image!, subject, version, size, cache)
-            if let kind, !isHanded { thumbnailer.contents.add(subject, kind) }
+            let entry = try store(own ?? drawn, subject, version, size, isHanded: own != nil, cache)
+            if let kind, own == nil { thumbnailer.contents.add(subject, kind) }
             thumbnailer.drawnCount.add(1, ordering: .relaxed)
             return .drawn(version, entry)
         } catch {
             guard error.isLasting, !isInterrupted.load(ordering: .relaxed) else { return .failed(error.reason) }
             thumbnailer.refusedCount.add(1, ordering: .relaxed)
+            // Copies of what holds up a worker are not to do so again.
+            if let kind, cl_monotonic_ns() - began > Self.long {
+                thumbnailer.contents.add(subject, kind, refused: error, by: thumbnailer.providers.stamp)
+            }
             // What is in a folder changes without its time.
-            let seconds = subject.parts != nil ? 60 : error.lasts == .awhile ? 600 : nil
+            let seconds = subject.parts != nil ? 60 : error.lasts == .awhile ? Self.awhile : nil
             try? cache.storeRefusal(error.reason, of: subject.uri, version, seconds: seconds)
             return .refused(error.reason)
         }
@@ -88,16 +98,17 @@ package final class DrawingBench: Sendable {
     /// The picture that an app has made itself.
     private func handed(
         _ subject: DrawingSubject, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
-    ) throws(Refusal) -> [UInt8]? {
+    ) -> [UInt8]? {
         guard let picture = thumbnailer.handed.picture(of: subject.uri, version) else { return nil }
         return try? self.picture(.draw(.image, maximum: size.pixels, page: 0), [picture], thumbnailer)
     }
 
     private func store(
-        _ image: [UInt8], _ subject: DrawingSubject, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ cache: ThumbnailCache
+        _ image: [UInt8], _ subject: DrawingSubject, _ version: ThumbnailVersion, _ size: ThumbnailSize, isHanded: Bool,
+        _ cache: ThumbnailCache
     ) throws(Refusal) -> ThumbnailCache.Entry {
         do throws(Errno) {
-            return try cache.store(image, of: subject.uri, version, size)
+            return try cache.store(image, of: subject.uri, version, size, isHanded: isHanded)
         } catch {
             throw Refusal("\(cache.folder): the thumbnail cannot be written: \(error)", lasts: .no)
         }
@@ -109,18 +120,19 @@ package final class DrawingBench: Sendable {
     ) throws(Refusal) -> [UInt8] {
         guard let kind else { return try collage(of: subject.parts?() ?? [], size, thumbnailer) }
         guard kind.length > 0 else { throw Refusal("it is empty", lasts: .always) }
-        if let image = known(subject, content, kind, size, thumbnailer) { return image }
+        if let image = try known(subject, content, kind, size, thumbnailer) { return image }
         return try drawn(subject, content, kind, size, thumbnailer)
     }
 
-    /// The picture that was drawn of the same content under another name.
+    /// The picture that was drawn of the same content under another name. Throws why it could not be.
     private func known(
         _ subject: DrawingSubject, _ content: Descriptor, _ kind: DrawnContents.Kind, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
-    ) -> [UInt8]? {
+    ) throws(Refusal) -> [UInt8]? {
         let cache = thumbnailer.cache
         for other in thumbnailer.contents.same(as: content, kind, but: subject.uri) {
-            guard let otherVersion = try? Self.version(of: other.content), cache.entry(of: other.subject.uri, otherVersion, size) != nil,
-                let image = try? cache.contents(other.subject.uri, size)
+            if let refusal = other.refusal(by: thumbnailer.providers.stamp, within: Self.awhile) { throw refusal }
+            guard let otherVersion = try? Self.version(of: other.content), let entry = cache.entry(of: other.subject.uri, otherVersion, size),
+                !entry.isHanded, let image = try? cache.contents(entry, of: other.subject.uri, size)
             else { continue }
             return image
         }
@@ -157,8 +169,7 @@ package final class DrawingBench: Sendable {
     /// Opens a document, which is read next.
     func open(_ subject: DrawingSubject) throws(Errno) -> (Descriptor, ThumbnailVersion) {
         let content = try subject.open()
-        var status = cl_status()
-        _ = try check(cl_statx_fd(content.number, &status))
+        let status = try Self.status(of: content)
         nextOwner = status.st.st_uid
         return (content, ThumbnailVersion(status))
     }
@@ -169,10 +180,12 @@ package final class DrawingBench: Sendable {
         set { owner.withLock { $0 = newValue } }
     }
 
-    static func version(of content: Descriptor) throws(Errno) -> ThumbnailVersion {
+    static func version(of content: Descriptor) throws(Errno) -> ThumbnailVersion { ThumbnailVersion(try status(of: content)) }
+
+    static func status(of content: Descriptor) throws(Errno) -> cl_status {
         var status = cl_status()
         _ = try check(cl_statx_fd(content.number, &status))
-        return ThumbnailVersion(status)
+        return status
     }
 
     static func beginning(of content: Descriptor) -> [UInt8] {

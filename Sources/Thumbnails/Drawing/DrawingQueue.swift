@@ -59,8 +59,12 @@ package final class DrawingQueue: @unchecked Sendable {
     private var changed = pthread_cond_t()
 
     /// So many that they are drawn within some minutes.
-    static let capacity = 20_000
+    package static let capacity = 20_000
     static let mostJobs = 200
+    /// What somebody waits for has room beside that.
+    static let capacityForAwaited = 2_000
+    /// How often who leaves work to others looks whether it is in time.
+    private static let pause = 10_000_000
     /// Who asks again and again for the same, without waiting, is told no more often.
     private static let mostTold = 16
     private static let mostAwaiting = 1_000
@@ -101,7 +105,7 @@ package final class DrawingQueue: @unchecked Sendable {
                 // Where it stood before it is passed over.
                 if urgency < before { waiting[urgency.rawValue].append(key) }
             } else {
-                guard items.count < Self.capacity else { return false }
+                guard items.count < Self.capacity + (urgency == .awaited ? Self.capacityForAwaited : 0) else { return false }
                 items[key] = Item(subject, size, urgency, completion)
                 waiting[urgency.rawValue].append(key)
             }
@@ -139,14 +143,24 @@ package final class DrawingQueue: @unchecked Sendable {
         case stopped
     }
 
-    /// The next one, for the caller to draw and `finish`. Waits for it.
-    package func next(idleAfter seconds: Int) -> Next {
+    /// The next one, for the caller to draw and `finish`. Waits for it, and leaves it to others while it is not in time; `isInTime` is
+    /// asked under the lock.
+    package func next(idleAfter seconds: Int, isInTime: () -> Bool = { true }) -> Next {
         locked {
             var deadline = timespec()
             clock_gettime(CLOCK_MONOTONIC, &deadline)
             deadline.tv_sec += seconds
             while true {
                 if isStopped { return .stopped }
+                if hasWork, !isInTime() {
+                    // It may have been woken in another's place.
+                    pthread_cond_signal(&changed)
+                    var pause = timespec()
+                    clock_gettime(CLOCK_MONOTONIC, &pause)
+                    pause.add(nanoseconds: Self.pause)
+                    _ = pthread_cond_timedwait(&changed, &lock, &pause)
+                    continue
+                }
                 if isJobsTurn, let job = jobs.popFirst() {
                     isJobsTurn = false
                     return .job(job)
@@ -158,6 +172,8 @@ package final class DrawingQueue: @unchecked Sendable {
             }
         }
     }
+
+    private var hasWork: Bool { !jobs.isEmpty || items.count > drawing.count }
 
     private func takeFirst() -> Item? {
         for urgency in Urgency.allCases.map(\.rawValue) {
@@ -202,5 +218,13 @@ package final class DrawingQueue: @unchecked Sendable {
         }
         for job in jobs { job.cancel() }
         for completion in completions { completion(.failed("the mount is going away")) }
+    }
+}
+
+extension timespec {
+    fileprivate mutating func add(nanoseconds: Int) {
+        tv_nsec += nanoseconds
+        tv_sec += tv_nsec / 1_000_000_000
+        tv_nsec %= 1_000_000_000
     }
 }

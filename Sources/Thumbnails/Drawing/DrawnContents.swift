@@ -2,15 +2,39 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// What was drawn, by type and length of its content: the same content under another name is not drawn again.
+/// What was drawn, or could not be, by type and length of its content: the same content under another name is not drawn again.
 final class DrawnContents: Sendable {
     struct Kind: Hashable {
         let type: DocumentType
         /// Bytes.
         let length: Int64
     }
+    /// One that was drawn, or refused.
+    fileprivate struct Known {
+        let subject: DrawingSubject
+        var refusal: Refusal?
+        /// By whom it was refused (`ProviderTable.stamp`), and when.
+        var providers = ""
+        var time: time_t = 0
+    }
+    /// Another subject with the very content.
+    struct Same {
+        private let known: Known
+        let content: Descriptor
+        var subject: DrawingSubject { known.subject }
+
+        fileprivate init(_ known: Known, _ content: Descriptor) { (self.known, self.content) = (known, content) }
+
+        /// Why it could not be drawn, if the same providers would say so again.
+        func refusal(by providers: String, within seconds: Int) -> Refusal? {
+            guard let refusal = known.refusal, known.providers == providers,
+                refusal.lasts == .always || time(nil) - known.time < seconds
+            else { return nil }
+            return refusal
+        }
+    }
     private struct State {
-        var subjects: [Kind: [DrawingSubject]] = [:]
+        var subjects: [Kind: [Known]] = [:]
         var order: [Kind] = []
         var drawing: [(number: Int, kind: Kind, subject: DrawingSubject)] = []
         var count = 0
@@ -40,15 +64,19 @@ final class DrawnContents: Sendable {
 
     func end(_ number: Int) { state.withLock { $0.drawing.removeAll { $0.number == number } } }
 
-    func add(_ subject: DrawingSubject, _ kind: Kind) {
+    /// - Parameters:
+    ///   - refusal: why it could not be drawn.
+    ///   - providers: who would say so again.
+    func add(_ subject: DrawingSubject, _ kind: Kind, refused refusal: Refusal? = nil, by providers: String = "") {
+        let known = Known(subject: subject, refusal: refusal, providers: providers, time: time(nil))
         state.withLock { state in
             if state.order.count >= Self.capacity {
                 for kind in state.order.prefix(Self.capacity / 4) { state.subjects[kind] = nil }
                 state.order.removeFirst(Self.capacity / 4)
             }
             var subjects = state.subjects[kind, default: []]
-            subjects.removeAll { $0.uri == subject.uri }
-            subjects.append(subject)
+            subjects.removeAll { $0.subject.uri == subject.uri }
+            subjects.append(known)
             state.subjects[kind] = subjects.suffix(Self.alike)
             state.order.append(kind)
         }
@@ -57,18 +85,19 @@ final class DrawnContents: Sendable {
     /// The picture of a document is not of its content any more.
     func remove(_ uri: String) {
         state.withLock { state in
-            let found = state.subjects.filter { $0.value.contains { $0.uri == uri } }
-            for (kind, subjects) in found { state.subjects[kind] = subjects.filter { $0.uri != uri } }
+            let found = state.subjects.filter { $0.value.contains { $0.subject.uri == uri } }
+            for (kind, subjects) in found { state.subjects[kind] = subjects.filter { $0.subject.uri != uri } }
         }
     }
 
     /// Others with the very content, found by comparing. Reads both up to the first difference.
-    func same(as content: Descriptor, _ kind: Kind, but uri: String) -> [(subject: DrawingSubject, content: Descriptor)] {
+    func same(as content: Descriptor, _ kind: Kind, but uri: String) -> [Same] {
         guard kind.length <= Self.longest else { return [] }
         let candidates = state.withLock { $0.subjects[kind] ?? [] }
         return candidates.compactMap { candidate in
-            guard candidate.uri != uri, let other = try? candidate.open(), Self.areEqual(content, other, kind.length) else { return nil }
-            return (candidate, other)
+            guard candidate.subject.uri != uri, let other = try? candidate.subject.open(), Self.areEqual(content, other, kind.length)
+            else { return nil }
+            return Same(candidate, other)
         }
     }
 

@@ -48,7 +48,7 @@ extension Thumbnailer {
             if isLast { handed.remove(subject.uri, version) }
         }
         for size in ThumbnailSize.allCases {
-            if !draw(subject, size, .looked, completion: finish) { finish(.failed("too many are waiting")) }
+            if !draw(subject, size, .awaited, completion: finish) { finish(.failed("too many are waiting")) }
         }
     }
 }

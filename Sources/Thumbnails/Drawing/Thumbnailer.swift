@@ -13,6 +13,7 @@ public final class Thumbnailer: Sendable {
     /// The program of the workers.
     let workerProgram: String
     private let benches: [DrawingBench]
+    let isStoreInUse: @Sendable () -> Bool
     private let threads = Mutex<[NamedThread]>([])
     /// How many were drawn, and how many could not be.
     let drawnCount = Atomic<Int>(0)
@@ -23,12 +24,18 @@ public final class Thumbnailer: Sendable {
     /// - Parameters:
     ///   - folder: where thumbnails are kept, see `ThumbnailCache`.
     ///   - threads: how many are drawn at a time.
-    public init(folder: String, providers: ProviderTable, workerProgram: String, threads: Int, log: Logger) {
+    ///   - isStoreInUse: whether apps make changes or open documents just now: one processor is left to them then. Called often, by
+    ///     any thread.
+    public init(
+        folder: String, providers: ProviderTable, workerProgram: String, threads: Int, log: Logger,
+        isStoreInUse: @escaping @Sendable () -> Bool = { false }
+    ) {
+        self.isStoreInUse = isStoreInUse
         cache = ThumbnailCache(folder: folder) { providers.stamp }
         self.providers = providers
         self.workerProgram = workerProgram
         self.log = log
-        benches = (0..<max(1, threads)).map { _ in DrawingBench() }
+        benches = (0..<max(1, threads)).map { DrawingBench(yields: $0 > 0 && $0 == threads - 1) }
     }
 
     /// Asks for a thumbnail, whatever the cache has. `completion` is called once, on a thread that draws, which it may not hold up.

@@ -11,84 +11,93 @@ extension DrawingBench {
     private static let secondsOfConverter = 60
 
     func preview(of subject: DrawingSubject, _ thumbnailer: Thumbnailer) throws(Refusal) -> Preview {
-        let content: Descriptor, version: ThumbnailVersion
+        let content: Descriptor, status: cl_status
         do throws(Errno) {
-            (content, version) = try open(subject)
+            content = try open(subject).0
+            status = try Self.status(of: content)
         } catch {
             throw Refusal("it cannot be read: \(error)", lasts: .no)
         }
         let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
-        guard version.size > 0 else { return Preview(of: subject, type, version, .nothing, trouble: "it is empty", owner: 0) }
-        var trouble: String?
+        guard status.st.st_size > 0 else { return Preview(of: subject, type, status, .nothing, trouble: "it is empty") }
+        var failure: Refusal?
         for converter in thumbnailer.providers.converters(for: type) {
             do throws(Refusal) {
                 let result = try converted(content, subject.name, by: converter, thumbnailer)
-                return preview(of: subject, type, version, Self.form(of: result), result, converted: result, trouble: nil, thumbnailer)
+                return preview(of: subject, type, status, [Self.form(of: result)], result, converted: result, nil, thumbnailer)
             } catch {
-                guard error.isLasting else { throw error }
-                trouble = error.reason
+                failure = error
             }
         }
-        let form: Preview.Form = switch thumbnailer.providers.providers(for: type).first {
-        case .builtIn(let drawing): .builtIn(drawing)
-        case .program(let file): .program(file)
-        case .folder, nil: .nothing
+        let forms = thumbnailer.providers.providers(for: type).compactMap { provider -> Preview.Form? in
+            switch provider {
+            case .builtIn(let drawing): .builtIn(drawing)
+            case .program(let file): .program(file)
+            case .folder: nil
+            }
         }
-        return preview(of: subject, type, version, form, content, converted: nil, trouble: trouble, thumbnailer)
+        return preview(of: subject, type, status, forms, content, converted: nil, failure, thumbnailer)
     }
 
-    /// - Parameter content: the document, or what a converter made of it.
+    /// - Parameters:
+    ///   - forms: how its pages may be drawn, the best first.
+    ///   - content: the document, or what a converter made of it.
+    ///   - failure: why no converter made anything of it.
     private func preview(
-        of subject: DrawingSubject, _ type: DocumentType, _ version: ThumbnailVersion, _ form: Preview.Form, _ content: Descriptor,
-        converted: Descriptor?, trouble: String?, _ thumbnailer: Thumbnailer
+        of subject: DrawingSubject, _ type: DocumentType, _ status: cl_status, _ forms: [Preview.Form], _ content: Descriptor,
+        converted: Descriptor?, _ failure: Refusal?, _ thumbnailer: Thumbnailer
     ) -> Preview {
-        let owner = nextOwner ?? 0
+        let reading = forms.lazy.compactMap { form -> WorkRequest.Subject? in
+            if case .builtIn(let drawing) = form { drawing } else { nil }
+        }.first
         var facts: [Fact] = []
         var contents: ArchiveListing?
-        var hasText = false
-        if case .builtIn(let drawing) = form {
-            if case .facts(let found)? = (try? ask(.facts(drawing), [content], thumbnailer))?.reply { facts = found }
-            switch drawing {
-            case .archive: contents = (try? bytes(.list, content, thumbnailer)).flatMap { ArchiveListing(bytes: $0) }
-            case .text, .code: hasText = true
-            // PDF, and not a drawing.
-            case .pages: hasText = facts.contains { $0.name == Fact.Name.pages }
-            case .image, .embedded, .media: break
-            }
+        if let reading {
+            if case .facts(let found)? = (try? ask(.facts(reading), [content], thumbnailer))?.reply { facts = found }
+            if reading == .archive { contents = (try? bytes(.list, content, thumbnailer)).flatMap { ArchiveListing(bytes: $0) } }
         }
         let told = facts.first { $0.name == Fact.Name.pages }.flatMap { Int($0.value) } ?? 1
+        let hasText = switch reading {
+        case .text, .code: true
+        // PDF, and not a drawing.
+        case .pages: facts.contains { $0.name == Fact.Name.pages }
+        case .image, .embedded, .media, .archive, nil: false
+        }
+        var form = Preview.Form.nothing
         var firstPage: Descriptor?
-        var trouble = trouble
-        if form == .nothing {
-            trouble = trouble ?? "nothing here draws documents of type \(type)"
-        } else {
+        var failure = failure
+        // Programs of others draw one page only.
+        for candidate in told > 1 ? forms.filter({ $0 == reading.map { .builtIn($0) } }) : forms where firstPage == nil {
             do throws(Refusal) {
-                firstPage = try Self.file(try page(1, form, subject.name, content, pixels: Thumbnailer.pagePixels, thumbnailer))
-                trouble = nil
+                firstPage = try Self.file(try page(1, candidate, subject.name, content, pixels: Thumbnailer.pagePixels, thumbnailer))
+                form = candidate
             } catch {
-                trouble = trouble ?? error.reason
+                failure = failure ?? error
             }
         }
+        if firstPage == nil, failure == nil { failure = Refusal("nothing here draws documents of type \(type)", lasts: .always) }
         return Preview(
-            of: subject, type, version, form, facts: facts, pageCount: firstPage == nil ? 0 : min(max(1, told), Self.mostPages),
-            trouble: trouble, hasText: hasText, contents: contents, converted: converted, firstPage: firstPage, owner: owner)
+            of: subject, type, status, form, reading: reading, facts: facts,
+            pageCount: firstPage == nil ? 0 : min(max(1, told), Self.mostPages), trouble: firstPage == nil ? failure?.reason : nil,
+            isPassing: failure.map { $0.lasts != .always } ?? false, hasText: hasText, contents: contents, converted: converted,
+            firstPage: firstPage)
     }
 
     func part(_ part: PreviewPart, of preview: Preview, pixels: Int, _ thumbnailer: Thumbnailer) throws(Refusal) -> Descriptor {
         let content = try content(of: preview)
         let bytes: [UInt8]
-        switch (part, preview.form) {
+        switch (part, preview.reading) {
         case (.page(let number), _):
             guard (1...max(1, preview.pageCount)).contains(number) else {
                 throw Refusal("it has \(preview.pageCount) page\(preview.pageCount == 1 ? "" : "s")", lasts: .always)
             }
             bytes = try page(number, preview.form, preview.name, content, pixels: pixels, thumbnailer)
-        case (.text(let page), .builtIn(let drawing)):
+        case (.text(let page), let drawing?):
             bytes = try self.bytes(.text(drawing, page: page.map { $0 - 1 }), content, thumbnailer)
-        case (.links(let page), .builtIn(let drawing)):
+        case (.links(let page), let drawing?):
             bytes = try self.bytes(.links(drawing, page: max(0, page - 1)), content, thumbnailer)
-        case (.entry(let index), .builtIn): bytes = try self.bytes(.extract(entry: index), content, thumbnailer)
-        case (.text, _), (.links, _), (.entry, _): throw Refusal("there is no such thing in it", lasts: .always)
+        case (.entry(let index), _?): bytes = try self.bytes(.extract(entry: index), content, thumbnailer)
+        case (.text, nil), (.links, nil), (.entry, nil): throw Refusal("there is no such thing in it", lasts: .always)
         }
         return try Self.file(bytes)
     }

@@ -1,4 +1,4 @@
-import CLinux
+public import CLinux
 import Glibc
 public import StorePrimitives
 import Synchronization
@@ -18,8 +18,14 @@ public final class Preview: Sendable {
     public let pageCount: Int
     public let trouble: String?
     public let hasText: Bool
-    /// Who draws it, and of what.
+    /// Who draws its pages.
     let form: Form
+    /// What its text, links and entries are read as; nil if there is nobody who can.
+    let reading: WorkRequest.Subject?
+    /// What it lacks for want of time or memory, or of a worker, it may have another time.
+    public let isPassing: Bool
+    /// The document's when it was read.
+    public let status: cl_status
     let document: DrawingSubject
     /// Whose the document is.
     let owner: uid_t
@@ -48,6 +54,9 @@ public final class Preview: Sendable {
         return cl_statx_fd(converted.number, &status) == 0 ? Int(status.st.st_size) : 0
     }
 
+    /// Lets go of the list of what is in it, when it is kept in another form.
+    public func letGoOfContents() { held.withLock { $0.contents = nil } }
+
     /// Lets go of what takes memory and descriptors: nothing more can be made of it.
     public func letGo() { held.withLock { $0 = Held(isLetGo: true) } }
 
@@ -58,20 +67,23 @@ public final class Preview: Sendable {
     }
 
     init(
-        of document: DrawingSubject, _ type: DocumentType, _ version: ThumbnailVersion, _ form: Form, facts: [Fact] = [],
-        pageCount: Int = 0, trouble: String? = nil, hasText: Bool = false, contents: ArchiveListing? = nil, converted: Descriptor? = nil,
-        firstPage: Descriptor? = nil, owner: uid_t
+        of document: DrawingSubject, _ type: DocumentType, _ status: cl_status, _ form: Form, reading: WorkRequest.Subject? = nil,
+        facts: [Fact] = [], pageCount: Int = 0, trouble: String? = nil, isPassing: Bool = false, hasText: Bool = false,
+        contents: ArchiveListing? = nil, converted: Descriptor? = nil, firstPage: Descriptor? = nil
     ) {
         name = document.name
         self.document = document
         self.type = type
-        self.version = version
+        self.status = status
+        version = ThumbnailVersion(status)
         self.form = form
+        self.reading = reading
+        self.isPassing = isPassing
         self.facts = facts
         self.pageCount = pageCount
         self.trouble = trouble
         self.hasText = hasText
-        self.owner = owner
+        owner = status.st.st_uid
         held = Mutex(Held(contents: contents, firstPage: firstPage, converted: converted))
     }
 

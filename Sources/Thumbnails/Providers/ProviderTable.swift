@@ -5,11 +5,11 @@ import StorePrimitives
 import Synchronization
 
 /// Who draws which type: what is built in, and the programs that are described in the folders `thumbnailers`. Those are read again
-/// when they have changed, within two seconds.
+/// when they have changed, or programs have come or gone, within two seconds.
 public final class ProviderTable: Sendable {
     private struct State {
         var files: [(file: ThumbnailerFile, isOwn: Bool)] = []
-        var seen: [Int64] = []
+        var seen: [String] = []
         var stamp = ""
         var looked: Int64 = .min
         var found: [DocumentType: [Provider]] = [:]
@@ -60,7 +60,7 @@ public final class ProviderTable: Sendable {
         }
     }
 
-    /// Tells one table from another, and from itself when programs have come or gone.
+    /// Tells one table from another, and from itself when programs have come or gone, or there is another worker.
     public var stamp: String {
         state.withLock { state in
             refresh(&state)
@@ -89,23 +89,32 @@ public final class ProviderTable: Sendable {
         let now = cl_monotonic_ns()
         guard state.looked == .min || now - state.looked > Self.lookEvery else { return }
         state.looked = now
-        let seen = folders.map { folder in
-            var status = stat()
-            return stat(folder, &status) == 0 ? saturatedNanoseconds(status.st_mtim) : 0
-        }
-        guard seen != state.seen else { return }
-        state.seen = seen
-        state.found = [:]
-        state.files = []
-        state.stamp = seen.map { String($0) }.joined(separator: " ")
+        var places: [(path: String, isOwn: Bool)] = []
         var names: Set<String> = []
         for (index, folder) in folders.enumerated() {
             // A file hides those of its name in later folders.
             for name in Self.names(in: folder).sorted() where name.hasSuffix(".thumbnailer") && names.insert(name).inserted {
-                if let file = ThumbnailerFile(path: "\(folder)/\(name)") { state.files.append((file, index == 0)) }
+                places.append(("\(folder)/\(name)", index == 0))
             }
         }
+        let described = places.map { Self.dated($0.path) }
+        let seen = Self.programFolders.map(Self.dated) + described
+        guard seen != state.seen else { return }
+        state.seen = seen
+        state.found = [:]
+        state.files = places.compactMap { place in ThumbnailerFile(path: place.path).map { ($0, place.isOwn) } }
+        let programs = state.files.map { $0.file.program }
+        state.stamp = DesktopURI.md5(([Self.dated(WorkerProgram.path)] + described + programs).joined(separator: "\n"))
     }
+
+    /// A path, and when what is there was changed.
+    private static func dated(_ path: String) -> String {
+        var status = stat()
+        return "\(path) \(stat(path, &status) == 0 ? saturatedNanoseconds(status.st_mtim) : 0)"
+    }
+
+    /// What a file names as TryExec comes and goes here.
+    private static let programFolders = ["/usr/bin", "/usr/local/bin"]
 
     static func names(in folder: String) -> [String] {
         guard !folder.isEmpty, let listing = g_dir_open(folder, 0, nil) else { return [] }

@@ -23,7 +23,8 @@ struct Sandbox {
     var command: [String] {
         // As root it is nobody who reads documents.
         let descent = geteuid() == 0 ? ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"] : []
-        return descent + ["bwrap"] + options + ["--", Self.place] + (program == nil ? [] : ["--programs"])
+        // When memory runs out it is this that goes, and not what somebody works with (choom(1)).
+        return descent + ["choom", "-n", "1000", "--", "bwrap"] + options + ["--", Self.place] + (program == nil ? [] : ["--programs"])
     }
 
     private var options: [String] {

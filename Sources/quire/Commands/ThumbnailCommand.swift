@@ -30,7 +30,8 @@ struct ThumbnailCommand: ParsableCommand {
               quire thumbnail --warm ~/Pictures
               quire thumbnail --clear ~/Pictures
 
-            Exit codes: 0 done; 1 something was not drawn, the message says why; 64 the command line is wrong.
+            Exit codes: 0 done; 1 something was not drawn, the message says why (with --warm, where much cannot be, only if nothing \
+            was); 64 the command line is wrong.
             """)
 
     @Argument(help: "Documents or folders.") var paths: [PathArgument] = []

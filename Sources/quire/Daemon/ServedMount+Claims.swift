@@ -111,8 +111,7 @@ private final class ClaimInMount: ServedClaim {
         do throws(WorkspaceFailure) {
             switch end {
             case .published:
-                try mount.store.release(ticket, .published)
-                for picture in pictures { handOver(picture) }
+                try mount.store.release(ticket, .published) { for picture in pictures { handOver(picture) } }
             case .discarded: try mount.store.release(ticket, .discarded)
             case .lost: try mount.store.release(ticket, .lost)
             }

@@ -30,9 +30,9 @@ final class LocalThumbnails: ThumbnailSource {
         }
         done.wait()
         switch outcome.withLock({ $0 }) {
-        case .drawn:
+        case .drawn(_, let entry):
             do throws(Errno) {
-                return try thumbnailer.cache.open(subject.uri, size)
+                return try thumbnailer.cache.open(entry, of: subject.uri, size)
             } catch {
                 throw CommandFailure("\(shown(path)): its thumbnail is gone again: \(error)")
             }

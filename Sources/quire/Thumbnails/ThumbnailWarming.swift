@@ -52,10 +52,12 @@ struct ThumbnailWarming {
         let outcome = progress.withLock { $0 }
         Output.progress("")
         if json {
-            return Output.json(Report(drawn: outcome.drawn, refused: outcome.refused.count, reasons: outcome.refused.sorted()))
+            Output.json(Report(drawn: outcome.drawn, refused: outcome.refused.count, reasons: outcome.refused.sorted()))
+        } else {
+            for reason in outcome.refused.sorted() { Output.error("quire: \(reason)") }
+            Output.line("\(outcome.drawn) drawn" + (outcome.refused.isEmpty ? "." : ", \(outcome.refused.count) not."))
         }
-        for reason in outcome.refused.sorted() { Output.error("quire: \(reason)") }
-        Output.line("\(outcome.drawn) drawn" + (outcome.refused.isEmpty ? "." : ", \(outcome.refused.count) cannot be."))
+        if outcome.drawn == 0, !outcome.refused.isEmpty { throw ExitCode.failure }
     }
 
     private static func show(_ progress: inout Progress, of count: Int) {

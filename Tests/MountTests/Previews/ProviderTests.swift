@@ -27,6 +27,21 @@ extension MountTests {
             }
         }
 
+        /// Programs that draw a type leave it its text, pages and contents; where they fail others draw.
+        @Test func othersThumbnailersTakeNothingFromPreviews() throws {
+            let prepare = Samples.script + PreviewFolderTests.pages(3, "long.pdf") + """
+                mkdir -p $HOME/.local/share/thumbnailers
+                printf '[Thumbnailer Entry]\nExec=false %%i %%o\nMimeType=application/pdf;application/zip;\n' >$HOME/.local/share/thumbnailers/x.thumbnailer
+                """
+            try withMount(.user, prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.shell("ls .previews/long.pdf | paste -sd' '; ls .previews/page.pdf | paste -sd' '; ls .previews/parts.zip .previews/parts.zip/contents | paste -sd' '") == """
+                    facts.txt page-1.png page-2.png page-3.png text.txt
+                    facts.txt page-1.png text.txt
+                    .previews/parts.zip: contents facts.txt page-1.png  .previews/parts.zip/contents: letter.txt program.c
+                    """)
+            }
+        }
+
         @Test func aSessionShowsItemsOneAfterTheOther() throws {
             try withMount(.user, prepare: Self.sketches + "; head -c 99 /dev/zero >e.quire; zip -q f.zip d.txt") { (mount: Mount) throws in
                 let printed = try mount.shell("""

@@ -27,7 +27,7 @@ extension MountTests {
         func aFolderIsWarmedAndCleared(account: Account) throws {
             try withMount(account, prepare: Self.documents) { (mount: Mount) throws in
                 let warmed = try mount.attempt("quire thumbnail --warm --size normal .")
-                #expect(warmed.output == "5 drawn, 1 cannot be.\n" && warmed.errors.contains("x.quire"), "\(warmed)")
+                #expect(warmed.output == "5 drawn, 1 not.\n" && warmed.errors.contains("x.quire"), "\(warmed)")
                 #expect(try mount.shell("ls .thumbnails/normal/d | wc -l") == "5")
                 #expect(try mount.shell("quire thumbnail --status").contains("normal 5, large 0"))
                 #expect(try mount.shell("quire thumbnail --clear d") == "Forgot the thumbnails of 6 documents.")

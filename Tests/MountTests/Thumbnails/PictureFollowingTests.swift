@@ -1,0 +1,87 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Pictures go where their documents go, whoever moves, changes or removes these, and whenever.
+    struct PictureFollowingTests {
+        /// `cached COUNT` waits until so many pictures are in the cache.
+        private static let helpers = ThumbnailFolderTests.helpers + """
+            cached() { for i in $(seq 100); do [ $(find "$QUIRE_CACHE_HOME" -name '*.png' | wc -l) = $1 ] && return; sleep 0.1; done; find "$QUIRE_CACHE_HOME"; return 1; }
+
+            """
+
+        @Test func whatLeavesBeneathTheMountTakesItsPicturesAlong() throws {
+            try withMount(prepare: "mkdir -p d/e; convert -size 200x100 xc:red d/a.png; convert -size 90x90 xc:blue d/e/b.png; cp d/a.png c.png") { (mount: Mount) throws in
+                try mount.gathered()
+                try mount.shell(Self.helpers + """
+                    cat .thumbnails/normal/d/a.png.png .thumbnails/normal/d/e/b.png.png .thumbnails/normal/d/e.png .thumbnails/normal/c.png.png >/dev/null; cached 4
+                    mv "$S/d" "$T/d"; cached 1
+                    """)
+            }
+        }
+
+        @Test func whatHappensWhileNothingIsMountedIsFoundOut() throws {
+            try withMount(prepare: "for n in stays changes goes moves; do convert -size 90x90 xc:red $n.png; done") { (mount: Mount) throws in
+                try mount.gathered()
+                try mount.shell(Self.helpers + "cat .thumbnails/normal/{stays,changes,goes,moves}.png.png >/dev/null; cached 4")
+                try mount.unmount()
+                try mount.shell("convert -size 90x90 xc:blue $S/changes.png; rm $S/goes.png; mkdir $S/d; mv $S/moves.png $S/d/moved.png", in: mount.store)
+                try mount.mount()
+                try mount.gathered()
+                // The one that changed is drawn again, and nothing else.
+                try mount.shell(Self.helpers + """
+                    cached 3; for i in $(seq 50); do [ $(count) = 1 ] && break; sleep 0.1; done; sleep 0.3; test $(count) = 1
+                    cat .thumbnails/normal/{stays,changes,d/moved}.png.png >/dev/null; test $(count) = 1
+                    """)
+            }
+        }
+
+        @Test func whatIsEmptiedHasNoPictureAnyMore() throws {
+            try withMount(prepare: "convert -size 200x100 xc:red a.png; convert -size 200x100 xc:red b.png") { (mount: Mount) throws in
+                try mount.shell(Self.helpers + """
+                    cat .thumbnails/normal/{a,b}.png.png >/dev/null; : >a.png; test "$(ls .thumbnails/normal)" = b.png.png; ls .recents; cached 1
+                    """)
+            }
+        }
+
+        @Test func aFolderHidesThePictureOfItsName() throws {
+            try withMount(prepare: "convert -size 99x99 xc:red png:a; mkdir a.png; cp a a.png/b.png") { (mount: Mount) throws in
+                try mount.shell("cat .thumbnails/normal/a.png/b.png.png .thumbnails/normal/a.png.png >/dev/null; ls .thumbnails/normal; sleep 1")
+                #expect(try mount.shell("ls .thumbnails/normal | paste -sd' '") == "a.png a.png.png")
+            }
+        }
+
+        /// A folder that somebody replaced by a link, into the mount itself, is not followed: the daemon would wait for itself.
+        @Test func aLinkInAFoldersPlaceIsNotFollowed() throws {
+            try withMount(prepare: "mkdir d; chmod 777 . d; for i in $(seq 40); do convert -size 99x99 xc:red d/$i.png; done") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, subprocess, threading, time
+                    held = [os.open(".thumbnails/normal/d/%d.png.png" % number, os.O_PATH) for number in range(1, 41)]
+                    os.rename("d", "e"); os.symlink(os.environ["M"] + "/.tags", "d")
+                    time.sleep(1.2)  # for so long the kernel need not ask
+                    found = []
+                    def look(number):
+                        for _ in range(20):
+                            try: os.stat("/proc/self/fd/%d" % held[number]); found.append("there")
+                            except OSError as error: found.append(error.strerror)
+                    threads = [threading.Thread(target=look, args=[number]) for number in range(40)]
+                    for thread in threads: thread.start()
+                    for thread in threads: thread.join()
+                    print(len(found), "there" in found, os.path.exists(".tags"))
+                    """, as: Account.alice, limit: .seconds(30)) == "800 False True")
+            }
+        }
+
+        /// A picture that an app has made is of its document alone, whatever others hold the same.
+        @Test func anAppsPictureIsNoOneElses() throws {
+            try withMount(prepare: "echo old >a.txt; convert -size 500x500 xc:blue $T/blue.png") { (mount: Mount) throws in
+                #expect(try mount.python(Samples.colour + """
+                    subprocess.run(["CoordinatedProgram", "write", "a.txt", "text=new", "thumbnail=" + os.environ["T"] + "/blue.png"], check=True, stdout=subprocess.DEVNULL)
+                    print(colour(".thumbnails/large/a.txt.png", 0.5, 0.9))
+                    os.remove(".thumbnails/normal/a.txt.png"); print(colour(".thumbnails/normal/a.txt.png", 0.5, 0.9))
+                    subprocess.run(["cp", "a.txt", "b.txt"]); print(colour(".thumbnails/large/b.txt.png", 0.5, 0.9))
+                    """) == "(0, 0, 255)\n(255, 255, 255)\n(255, 255, 255)")
+            }
+        }
+    }
+}
