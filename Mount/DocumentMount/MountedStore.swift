@@ -61,7 +61,7 @@ public final class MountedStore: Sendable {
                 thumbnailer: Thumbnailer(
                     folder: configuration.thumbnailFolder, providers: ProviderTable(),
                     workerProgram: configuration.workerProgram, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: log,
-                    isStoreInUse: { [journal] in journal.isInUse }),
+                    servesSeveral: privileges.actsForCallers, isStoreInUse: { [journal] in journal.isInUse }),
                 mountPoint: configuration.mountPoint, reach: reach, isListed: configuration.options.virtualFolders == .listed)
 
         let isRemote = RemoteFileSystem.holds(store)

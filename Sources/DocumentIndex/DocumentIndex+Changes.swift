@@ -153,7 +153,8 @@ private struct Application {
         let before = try documents.rows(of: facts.identity).first { $0.isFile(of: facts) }
         guard let before, before.path == nil || (!isGathered && facts.linkCount == 1) else {
             if facts.tags?.isEmpty == false { touchesTags = true }
-            told.append(.changed(facts.path))
+            // What is met for the first time has changed for nobody.
+            if !isGathered { told.append(.changed(facts.path)) }
             return noteSeen(try documents.insert(facts))
         }
         var moved = before

@@ -84,6 +84,23 @@ struct DrawingQueueTests {
         threads[1].join()
     }
 
+    /// What is there for users whom the others' work would keep waiting takes nothing else.
+    @Test func aUserForWhomNothingIsMadeIsStarved() {
+        let queue = DrawingQueue()
+        func starved() -> String? {
+            if case .item(let item) = queue.next(idleAfter: 0, onlyStarved: true) { item.subject.name.description } else { nil }
+        }
+        for (name, user) in [("a1", 1), ("a2", 1), ("b1", 2), ("b2", 2)] { _ = queue.add(subject(name), .normal, .awaited, for: uid_t(user), nil) }
+        _ = queue.add(subject("c"), .normal, .looked, for: 3, nil)
+        let first = next(queue)
+        #expect(first?.subject.name.description == "a1")
+        #expect(starved() == "b1")
+        // Both users have something made for them, and nobody waits for the third one's.
+        queue.finish(first!, .failed(""))
+        #expect(starved() == "a2")
+        #expect(next(queue)?.subject.name.description == "b2")
+    }
+
     @Test func theEndTellsWhoWaits() {
         let queue = DrawingQueue()
         let told = Mutex(0)

@@ -208,8 +208,13 @@ final class PreviewFile: PreviewItem {
     }
 
     var neededToOpen: PreviewService.Need? {
-        guard let part, shown.made(part) == nil else { return nil }
+        guard let part, !isTooLarge, shown.made(part) == nil, !shown.cannotBeMade(part) else { return nil }
         return .part(shown, part)
+    }
+
+    /// Of an archive's entry, which would have to be held in memory.
+    private var isTooLarge: Bool {
+        if case .entry(let entry) = kind { entry.size ?? 0 > WorkLimits.result } else { false }
     }
 
     /// Of what is not made yet the size is not known.
@@ -243,6 +248,8 @@ final class PreviewFile: PreviewItem {
     func content() throws(Errno) -> Descriptor {
         shown.opened()
         guard let part else { return try MemoryFile.file(Array(shown.facts.utf8)) }
+        if isTooLarge { throw .fileTooLarge }
+        if shown.cannotBeMade(part) { throw .ioError }
         // Others have had so much made meanwhile that it is gone: the kernel then asks once more.
         guard let made = shown.made(part) else { throw .staleNFSFileHandle }
         return Descriptor(owning: try check(fcntl(made.number, F_DUPFD_CLOEXEC, 3)))

@@ -42,7 +42,7 @@ final class PreviewService: Sendable {
     /// Of one user: the workers are there for others, too.
     private static let mostOfUser = 64
     /// How long a request waits: an office may have to start.
-    static let patience: Int64 = 30_000_000_000
+    static let patience: Int64 = 45_000_000_000
 
     /// Has it made, once for all who want it. What nobody waits for any more when its turn comes is not made.
     func make(_ need: Need, of document: StorePath, for request: Request) {
@@ -63,12 +63,12 @@ final class PreviewService: Sendable {
         }
         switch need {
         case .preview:
-            thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false), isWanted: isWanted) { [self, job] result in
+            thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false), for: request.user, isWanted: isWanted) { [self, job] result in
                 if case .success(let preview) = result { shelf.add(ShownPreview(preview), of: document) }
                 end(job)
             }
         case .part(let shown, let part):
-            thumbnails.thumbnailer.part(part, of: shown.preview, isWanted: isWanted) { [self, job] result in
+            thumbnails.thumbnailer.part(part, of: shown.preview, for: request.user, isWanted: isWanted) { [self, job] result in
                 shown.note(result, of: part)
                 shelf.makeRoom()
                 end(job)

@@ -35,6 +35,17 @@ struct HeldFolder {
         return items.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
     }
 
+    /// The folder's own.
+    var status: cl_status? {
+        var status = cl_status()
+        return cl_statx_fd(descriptor.number, &status) == 0 ? status : nil
+    }
+
+    /// When its attributes, or what is in it, changed last (ctime), in nanoseconds since 1970.
+    var changed: Int64? { status.map { saturatedNanoseconds($0.st.st_ctim) } }
+
+    var hasAccessList: Bool { Self.hasAccessList("/proc/self/fd/\(descriptor.number)", followed: true) }
+
     func status(of name: EntryName) -> cl_status? {
         var status = cl_status()
         return name.withCString { cl_statx(descriptor.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil

@@ -19,7 +19,7 @@ extension MountedFileSystem {
         let service = folder.service
         guard !isAnnouncing(caller), let path = folder.document(shownAs: EntryName(copying: name)),
             let status = service.status(of: path), ThumbnailService.mayBeDrawn(status), service.isUndrawn(path, status, folder.size),
-            service.status(of: folder.folder.appending(EntryName(copying: name))) == nil,
+            !service.isFolder(folder.folder.appending(EntryName(copying: name))),
             service.reach.may(credentials(of: caller), path, R_OK), !service.looks.isWalk(by: caller)
         else { return nil }
         return UndrawnPicture(path: path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size: folder.size, service: service)
@@ -39,7 +39,7 @@ extension MountedFileSystem {
         let folder = ThumbnailFolder(picture.service, picture.size, picture.path.parent).key
         announcer.beginAwaiting(in: folder)
         looks.wait(awaited)
-        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited) { _ in
+        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid) { _ in
             announcer.endAwaiting(in: folder)
             looks.finished(awaited)
         }
@@ -80,7 +80,8 @@ extension MountedFileSystem {
 extension ThumbnailService {
     /// Whether nobody has drawn a content, nor tried to.
     func isUndrawn(_ path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
-        isUndrawn(uri(of: path), ThumbnailVersion(status), size)
+        let uri = uri(of: path)
+        return found(path, uri, status, size) == nil && cache.refusal(of: uri, ThumbnailVersion(status)) == nil
     }
 
     func isUndrawn(_ uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Bool {

@@ -161,7 +161,9 @@ final class ThumbnailEntry: VirtualItem {
         // readable by others.
         let isFirst = !isTold.exchange(true, ordering: .relaxed)
         let now = isFirst ? self.status : service.status(of: document) ?? self.status
-        let status = ThumbnailVersion(now) == ThumbnailVersion(self.status) ? now : self.status
+        var status = ThumbnailVersion(now) == ThumbnailVersion(self.status) ? now : self.status
+        // A folder's picture shows what is in it: it is for who may also search the folder.
+        if status.st.st_mode & S_IFMT == S_IFDIR { status.st.st_mode &= ~0o444 | (status.st.st_mode & 0o111) << 2 }
         let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length),
@@ -181,7 +183,8 @@ final class ThumbnailEntry: VirtualItem {
     }
 
     func checkMayRead(_ caller: Credentials) throws(Errno) {
-        try service.checkMayRead(document, ThumbnailVersion(status), caller)
+        let isFolder = status.st.st_mode & S_IFMT == S_IFDIR
+        try service.checkMayRead(document, ThumbnailVersion(status), caller, isFolder ? R_OK | X_OK : R_OK)
     }
 
     func checkIsCurrent() throws(Errno) {

@@ -192,6 +192,7 @@ final class ThumbnailLooks: Sendable {
     }
 
     private func work() {
+        _ = cl_set_thread_nice(10)
         while true {
             let now = cl_monotonic_ns()
             let (looked, next, time, isOver) = state.withLock { state in

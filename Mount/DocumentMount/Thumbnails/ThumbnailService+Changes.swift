@@ -30,24 +30,24 @@ extension ThumbnailService {
 
     /// Has the pictures drawn again that are of another version than the document.
     private func refresh(_ path: StorePath) {
-        guard let status = status(of: path) else { return }
+        let own = pictured([uri(of: path)]), ofLinks = pictured(links.places(of: path).map { uri(ofPlace: $0) })
+        guard !own.isEmpty || !ofLinks.isEmpty, let status = status(of: path) else { return }
         guard Self.mayBeDrawn(status) else {
             removePictures(of: path)
             return
         }
         let version = ThumbnailVersion(status)
-        for (uri, size) in outdated([uri(of: path)], version) {
+        for (uri, size) in own where found(path, uri, status, size) == nil {
             draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked, completion: removing(uri, size))
         }
-        for (uri, size) in outdated(links.places(of: path).map { uri(ofPlace: $0) }, version) {
+        for (uri, size) in ofLinks where cache.entry(of: uri, version, size) == nil {
             thumbnailer.draw(subject(path, isFolder: false, uri: uri), size, .looked, completion: removing(uri, size))
         }
     }
 
-    private func outdated(_ uris: [String], _ version: ThumbnailVersion) -> [(uri: String, size: ThumbnailSize)] {
-        uris.flatMap { uri in ThumbnailSize.allCases.map { (uri, $0) } }.filter { uri, size in
-            cache.anyEntry(of: uri, size) != nil && cache.entry(of: uri, version, size) == nil
-        }
+    /// The pictures there are, of whatever version.
+    private func pictured(_ uris: [String]) -> [(uri: String, size: ThumbnailSize)] {
+        uris.flatMap { uri in ThumbnailSize.allCases.map { (uri, $0) } }.filter { cache.anyEntry(of: $0, $1) != nil }
     }
 
     /// A picture of what is no more is worse than none.

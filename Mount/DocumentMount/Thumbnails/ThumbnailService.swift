@@ -87,22 +87,27 @@ final class ThumbnailService: Sendable {
 
     /// Whether a picture that was found is the one of what its document holds now.
     func isCurrent(_ entry: ThumbnailCache.Entry, of path: StorePath, _ uri: String, _ size: ThumbnailSize) -> Bool {
-        status(of: path).map { cache.entry(of: uri, ThumbnailVersion($0), size) == entry } ?? false
+        status(of: path).map { found(path, uri, $0, size) == entry } ?? false
+    }
+
+    /// What the cache has of what stands at a path now.
+    func found(_ path: StorePath, _ uri: String, _ status: cl_status, _ size: ThumbnailSize) -> ThumbnailCache.Entry? {
+        cache.entry(of: uri, ThumbnailVersion(status), size, status.st.st_mode & S_IFMT == S_IFDIR ? folder(path) : nil)
     }
 
     /// The picture of what a document holds now; nil if it is not drawn. Documents and folders have one.
     func entry(of path: StorePath, _ size: ThumbnailSize, isPersonal: Bool = false) -> ThumbnailEntry? {
         guard let status = status(of: path), Self.mayBeDrawn(status) else { return nil }
         let uri = uri(of: path)
-        guard let entry = cache.entry(of: uri, ThumbnailVersion(status), size) else { return nil }
+        guard let entry = found(path, uri, status, size) else { return nil }
         return ThumbnailEntry(self, path, size, uri: uri, status, entry, isPersonal: isPersonal)
     }
 
     /// For what the kernel lets somebody open by what it was told for others. Throws ESTALE if another version stands there by now:
     /// somebody may have exchanged the document for one that the caller may read.
-    func checkMayRead(_ path: StorePath, _ version: ThumbnailVersion, _ caller: Credentials) throws(Errno) {
+    func checkMayRead(_ path: StorePath, _ version: ThumbnailVersion, _ caller: Credentials, _ mode: Int32 = R_OK) throws(Errno) {
         guard reach.actsForCallers, !reach.isUnlimited(caller) else { return }
-        guard let held = reach.held(path, by: caller, R_OK) else { throw .permissionDenied }
+        guard let held = reach.held(path, by: caller, mode) else { throw .permissionDenied }
         var status = cl_status()
         guard cl_statx_fd(held.number, &status) == 0, ThumbnailVersion(status) == version else { throw .staleNFSFileHandle }
     }
@@ -147,6 +152,8 @@ final class ThumbnailService: Sendable {
 
     private static let shownLately = Int64(validity.seconds * 1.1e9)
 
+    func isFolder(_ path: StorePath) -> Bool { status(of: path).map { $0.st.st_mode & S_IFMT == S_IFDIR } ?? false }
+
     static func mayBeDrawn(_ status: cl_status) -> Bool {
         let type = status.st.st_mode & S_IFMT
         return type == S_IFREG && status.st.st_size > 0 || type == S_IFDIR
@@ -171,9 +178,17 @@ final class ThumbnailService: Sendable {
         let open: @Sendable () throws(Errno) -> Descriptor = { [store] () throws(Errno) in
             try Self.content(of: path, in: store, isFolder: isFolder, only: version)
         }
-        var parts: (@Sendable () -> [DrawingSubject])?
-        if isFolder { parts = { [weak self] in self?.parts(of: path) ?? [] } }
-        return DrawingSubject(name: path.lastName ?? EntryName("store"), uri: uri ?? self.uri(of: path), open: open, parts: parts)
+        return DrawingSubject(
+            name: path.lastName ?? EntryName("store"), uri: uri ?? self.uri(of: path), open: open, folder: isFolder ? folder(path) : nil)
+    }
+
+    private func folder(_ path: StorePath) -> DrawingSubject.Folder {
+        DrawingSubject.Folder { [weak self] in
+            self?.contents(of: path) ?? (0, [])
+        } isCurrent: { [store] made in
+            guard let held = try? HeldFolder(path, in: store), held.changed == made.changed else { return false }
+            return made.parts.allSatisfy { held.status(of: $0.name).map { saturatedNanoseconds($0.st.st_ctim) } == $0.changed }
+        }
     }
 
     private static func content(
@@ -189,34 +204,46 @@ final class ThumbnailService: Sendable {
     }
 
     /// What a folder's picture is made of: its documents, those changed last first.
-    private func parts(of folder: StorePath) -> [DrawingSubject] {
-        guard let items = try? items(in: folder), let folderStatus = status(of: folder) else { return [] }
+    private func contents(of folder: StorePath) -> (changed: Int64, parts: [DrawingSubject.Folder.Part]) {
+        // Before anything in it is looked at.
+        guard let held = try? HeldFolder(folder, in: store), let folderStatus = held.status, let items = try? held.items() else {
+            return (0, [])
+        }
         let documents = items.prefix(Self.partsSeen).filter { !$0.isFolder && $0.name.bytes.first != UInt8(ascii: ".") }
-            .compactMap { item -> (path: StorePath, version: ThumbnailVersion)? in
-                let path = folder.appending(item.name)
-                guard let status = status(of: path), isReadable(status, path, byReadersOf: folderStatus, folder) else { return nil }
-                return (path, ThumbnailVersion(status))
+            .compactMap { item -> (path: StorePath, status: cl_status)? in
+                guard let status = held.status(of: item.name),
+                    isReadable(status, item.name, byReadersOf: folderStatus, held)
+                else { return nil }
+                return (folder.appending(item.name), status)
             }
-        // What was found readable, and nothing that is put in its place.
-        return documents.sorted { $0.version.modified > $1.version.modified }.map { subject($0.path, isFolder: false, only: $0.version) }
+        let parts = documents.sorted { saturatedNanoseconds($0.status.st.st_mtim) > saturatedNanoseconds($1.status.st.st_mtim) }
+            .map { path, status in
+                // What was found readable, and nothing that is put in its place.
+                DrawingSubject.Folder.Part(
+                    subject(path, isFolder: false, only: ThumbnailVersion(status)), changed: saturatedNanoseconds(status.st.st_ctim))
+            }
+        return (saturatedNanoseconds(folderStatus.st.st_ctim), parts)
     }
     private static let partsSeen = 500
 
-    /// Whether a folder's picture, which all see who may read the folder, may show a document in it.
-    private func isReadable(_ document: cl_status, _ path: StorePath, byReadersOf folder: cl_status, _ folderPath: StorePath) -> Bool {
+    /// Whether a folder's picture, which all see who may read and search the folder, may show a document in it.
+    private func isReadable(_ document: cl_status, _ name: EntryName, byReadersOf folder: cl_status, _ held: HeldFolder) -> Bool {
         guard reach.actsForCallers else { return true }
-        guard !hasAccessList(path) else { return false }
+        guard !held.hasAccessList(name) else { return false }
         if document.st.st_mode & 0o444 == 0o444 { return true }
-        return document.st.st_uid == folder.st.st_uid && document.st.st_gid == folder.st.st_gid && !hasAccessList(folderPath)
+        return document.st.st_uid == folder.st.st_uid && document.st.st_gid == folder.st.st_gid && !held.hasAccessList
             && folder.st.st_mode & 0o444 & ~document.st.st_mode == 0
     }
 
-    /// Has something drawn and told to whoever watches. `completion`: with whether it is drawn, on a drawing thread.
+    /// Has something drawn and told to whoever watches.
+    /// - Parameters:
+    ///   - user: who waits for it.
+    ///   - completion: with whether it is drawn, on a drawing thread.
     func draw(
-        _ path: StorePath, isFolder: Bool, _ size: ThumbnailSize, _ urgency: Urgency,
+        _ path: StorePath, isFolder: Bool, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
         completion: (@Sendable (DrawingOutcome) -> Void)? = nil
     ) {
-        let isAccepted = thumbnailer.draw(subject(path, isFolder: isFolder), size, urgency) { [weak self] outcome in
+        let isAccepted = thumbnailer.draw(subject(path, isFolder: isFolder), size, urgency, for: user) { [weak self] outcome in
             completion?(outcome)
             if case .drawn = outcome { self?.noteDrawn(path, size) }
         }

@@ -37,7 +37,7 @@ final class PdfDocument {
     /// Links to other places than in the document itself.
     func links(page number: Int) throws(Refusal) -> LinkListing {
         guard number < pageCount, let page = poppler_document_get_page(document, Int32(number)) else {
-            throw Refusal("it has \(pageCount) pages")
+            throw Refusal("it has \(pageCount) page\(pageCount == 1 ? "" : "s")")
         }
         defer { g_object_unref(UnsafeMutableRawPointer(page)) }
         var (width, height) = (0.0, 0.0)
@@ -62,7 +62,7 @@ final class PdfDocument {
     /// - Parameter page: nil for all, up to a limit.
     func text(page: Int?) throws(Refusal) -> String {
         let pages = page.map { $0..<($0 + 1) } ?? 0..<pageCount
-        guard pages.upperBound <= pageCount else { throw Refusal("it has \(pageCount) pages") }
+        guard pages.upperBound <= pageCount else { throw Refusal("it has \(pageCount) page\(pageCount == 1 ? "" : "s")") }
         var text = ""
         for number in pages where text.utf8.count < WorkLimits.text {
             guard let page = poppler_document_get_page(document, Int32(number)) else { continue }

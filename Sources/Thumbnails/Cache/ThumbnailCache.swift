@@ -17,11 +17,14 @@ public final class ThumbnailCache: Sendable {
         public let drawn: Int64
         /// Made by the document's app, and not of the content.
         let isHanded: Bool
+        /// Of a folder's.
+        let parts: FolderParts?
 
         fileprivate init(_ texts: [String: String], _ status: cl_status) {
             length = Int64(status.st.st_size)
             drawn = saturatedNanoseconds(status.st.st_mtim)
             isHanded = texts[ThumbnailCache.handed.key] == ThumbnailCache.handed.value
+            parts = texts[ThumbnailCache.parts].flatMap { FolderParts(text: $0) }
         }
     }
 
@@ -40,6 +43,8 @@ public final class ThumbnailCache: Sendable {
     private let known = Mutex<[Key: Known]>([:])
     private let paths = Mutex<[Key: String]>([:])
     private static let knownAtMost = 50_000
+    /// Of what is looked at, and not of all that is asked for once.
+    private static let pathsAtMost = 10_000
 
     /// Tells one set of programs that draw from another: what one cannot draw another may.
     private let providers: @Sendable () -> String
@@ -58,6 +63,15 @@ public final class ThumbnailCache: Sendable {
     public func entry(of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Entry? {
         guard let (texts, status) = texts(of: uri, size), Self.fits(texts, uri, version, status) else { return nil }
         return Entry(texts, status)
+    }
+
+    /// The thumbnail of what a document or, if `folder` is given, a folder holds; nil if there is none.
+    public func entry(
+        of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ folder: DrawingSubject.Folder?
+    ) -> Entry? {
+        guard let entry = entry(of: uri, version, size) else { return nil }
+        guard let folder else { return entry }
+        return entry.parts.map(folder.isCurrent) == true ? entry : nil
     }
 
     /// The thumbnail there is, of whatever content; nil if there is none.
@@ -135,11 +149,16 @@ public final class ThumbnailCache: Sendable {
     /// - Parameters:
     ///   - image: a PNG file; its texts are replaced.
     ///   - isHanded: made by the document's app, and not of the content.
+    ///   - parts: what a folder's is made of.
     @discardableResult
     public func store(
-        _ image: [UInt8], of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize, isHanded: Bool = false
+        _ image: [UInt8], of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize, isHanded: Bool = false,
+        _ parts: FolderParts? = nil
     ) throws(Errno) -> Entry {
-        try write(PngTexts.replacing(Self.texts(uri, version) + (isHanded ? [Self.handed] : []), in: image), uri, size.rawValue)
+        var texts = Self.texts(uri, version)
+        if isHanded { texts.append(Self.handed) }
+        if let parts { texts.append((Self.parts, parts.text)) }
+        try write(PngTexts.replacing(texts, in: image), uri, size.rawValue)
         remove(uri, Self.failures)
         guard let entry = entry(of: uri, version, size) else { throw .ioError }
         return entry
@@ -189,7 +208,7 @@ public final class ThumbnailCache: Sendable {
     public func move(_ uri: String, to newURI: String, _ version: ThumbnailVersion) {
         for size in ThumbnailSize.allCases {
             guard let entry = entry(of: uri, version, size), let image = try? contents(entry, of: uri, size) else { continue }
-            _ = try? store(image, of: newURI, version, size, isHanded: entry.isHanded)
+            _ = try? store(image, of: newURI, version, size, isHanded: entry.isHanded, entry.parts)
         }
         remove(uri)
     }
@@ -244,12 +263,13 @@ public final class ThumbnailCache: Sendable {
         if let path = paths.withLock({ $0[key] }) { return path }
         let path = path(uri, size.rawValue)
         paths.withLock { paths in
-            if paths.count >= Self.knownAtMost { paths.removeAll() }
+            if paths.count >= Self.pathsAtMost { paths.removeAll() }
             paths[key] = path
         }
         return path
     }
 
+    private static let parts = "Quire::Parts"
     private static let handed = (key: "Quire::Source", value: "app")
     private static let failures = "fail/quire-1"
     /// A thumbnail of the largest size that compresses badly.

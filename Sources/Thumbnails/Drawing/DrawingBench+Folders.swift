@@ -8,19 +8,25 @@ extension DrawingBench {
     private static let partsTried = 12
 
     /// The picture of a folder: of what is in it, which is drawn for that.
-    func collage(of parts: [DrawingSubject], _ size: ThumbnailSize, _ thumbnailer: Thumbnailer) throws(Refusal) -> [UInt8] {
+    func collage(
+        of folder: DrawingSubject.Folder, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> (image: [UInt8], FolderParts) {
+        let contents = folder.contents()
         var pictures: [Descriptor] = []
+        var shown: [FolderParts.Part] = []
         var owners: Set<uid_t?> = []
-        for part in parts.prefix(Self.partsTried) where pictures.count < Self.partsShown {
-            guard case .drawn(_, let entry) = draw(part, .normal, for: thumbnailer),
-                let picture = try? thumbnailer.cache.open(entry, of: part.uri, .normal)
+        for part in contents.parts.prefix(Self.partsTried) where pictures.count < Self.partsShown {
+            guard case .drawn(_, let entry) = draw(part.subject, .normal, for: thumbnailer),
+                let picture = try? thumbnailer.cache.open(entry, of: part.subject.uri, .normal)
             else { continue }
             pictures.append(picture)
+            shown.append(FolderParts.Part(name: part.subject.name, changed: part.changed))
             owners.insert(nextOwner)
         }
         guard !pictures.isEmpty else { throw Refusal("nothing in it can be drawn", lasts: .always) }
         // A worker of its own for pictures of several.
         if owners.count > 1 { nextOwner = nil }
-        return try picture(.collage(count: pictures.count, maximum: size.pixels), pictures, thumbnailer)
+        let image = try picture(.collage(count: pictures.count, maximum: size.pixels), pictures, thumbnailer)
+        return (image, FolderParts(changed: contents.changed, parts: shown))
     }
 }

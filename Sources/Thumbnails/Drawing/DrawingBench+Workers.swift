@@ -36,13 +36,15 @@ extension DrawingBench {
         }
     }
 
-    func ask(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(Refusal) -> Answer {
+    func ask(
+        _ request: WorkRequest, _ inputs: [Descriptor], seconds: Int = DrawingBench.seconds, _ thumbnailer: Thumbnailer
+    ) throws(Refusal) -> Answer {
         // One that ended while nothing was asked of it is started again.
         for attempt in 0..<2 {
             let isNew = !worker.withLock { worker in worker.map(mayReadNext) ?? false }
             let process = try started(Sandbox(worker: thumbnailer.workerProgram), thumbnailer)
             do throws(Refusal) {
-                return try answer(process, request, inputs, isNew: isNew, thumbnailer)
+                return try answer(process, request, inputs, isNew: isNew, seconds: seconds, thumbnailer)
             } catch {
                 if error.isLasting || attempt == 1 || isNew { throw error }
             }

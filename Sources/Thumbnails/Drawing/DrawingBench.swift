@@ -24,8 +24,10 @@ package final class DrawingBench: Sendable {
 
     /// Whether it leaves its processor to the store's apps while they use the store.
     private let yields: Bool
+    /// Whether it is there for users whom the others' work would keep waiting.
+    private let isReserve: Bool
 
-    init(yields: Bool) { self.yields = yields }
+    init(yields: Bool, isReserve: Bool) { (self.yields, self.isReserve) = (yields, isReserve) }
 
     /// Ends what is being drawn, from any thread.
     func interrupt() {
@@ -41,8 +43,11 @@ package final class DrawingBench: Sendable {
         umask(0o077)
         _ = cl_set_fs_identity(geteuid(), getegid())
         while let thumbnailer = thumbnailer() {
-            switch thumbnailer.queue.next(idleAfter: Self.idleSeconds, isInTime: { !yields || !thumbnailer.isStoreInUse() }) {
-            case .job(let job): job.run(self)
+            let isInTime = { [yields] in !yields || !thumbnailer.isStoreInUse() }
+            switch thumbnailer.queue.next(idleAfter: Self.idleSeconds, onlyStarved: isReserve, isInTime: isInTime) {
+            case .job(let job):
+                job.run(self)
+                thumbnailer.queue.finish(job)
             case .item(let item): thumbnailer.queue.finish(item, draw(item.subject, item.size, for: thumbnailer))
             case .idle: worker.withLock { $0 = nil }
             case .stopped:
@@ -60,10 +65,10 @@ package final class DrawingBench: Sendable {
         } catch {
             return .failed("it cannot be read: \(error)")
         }
-        if let entry = cache.entry(of: subject.uri, version, size) { return .drawn(version, entry) }
+        if let entry = cache.entry(of: subject.uri, version, size, subject.folder) { return .drawn(version, entry) }
         if let reason = cache.refusal(of: subject.uri, version) { return .refused(reason) }
         var kind: DrawnContents.Kind?
-        if subject.parts == nil {
+        if subject.folder == nil {
             let type = DocumentType(of: subject.name) { Self.beginning(of: content) }
             kind = DrawnContents.Kind(type: type, length: version.size)
         }
@@ -72,12 +77,13 @@ package final class DrawingBench: Sendable {
         let began = cl_monotonic_ns()
         do throws(Refusal) {
             var own = handed(subject, version, size, thumbnailer)
-            let drawn = own == nil ? try image(of: subject, content, kind, size, thumbnailer) : []
+            var parts: FolderParts?
+            let drawn = own == nil ? try image(of: subject, content, kind, size, &parts, thumbnailer) : []
             // The app's own may have come meanwhile.
             own = own ?? handed(subject, version, size, thumbnailer)
             // Written in place meanwhile: what was drawn may be of neither.
             guard let now = try? Self.version(of: content), now == version else { return .failed("it was changed meanwhile") }
-            let entry = try store(own ?? drawn, subject, version, size, isHanded: own != nil, cache)
+            let entry = try store(own ?? drawn, subject, version, size, isHanded: own != nil, parts, thumbnailer)
             if let kind, own == nil { thumbnailer.contents.add(subject, kind) }
             thumbnailer.drawnCount.add(1, ordering: .relaxed)
             return .drawn(version, entry)
@@ -89,7 +95,7 @@ package final class DrawingBench: Sendable {
                 thumbnailer.contents.add(subject, kind, refused: error, by: thumbnailer.providers.stamp)
             }
             // What is in a folder changes without its time.
-            let seconds = subject.parts != nil ? 60 : error.lasts == .awhile ? Self.awhile : nil
+            let seconds = subject.folder != nil ? 60 : error.lasts == .awhile ? Self.awhile : nil
             try? cache.storeRefusal(error.reason, of: subject.uri, version, seconds: seconds)
             return .refused(error.reason)
         }
@@ -105,20 +111,36 @@ package final class DrawingBench: Sendable {
 
     private func store(
         _ image: [UInt8], _ subject: DrawingSubject, _ version: ThumbnailVersion, _ size: ThumbnailSize, isHanded: Bool,
-        _ cache: ThumbnailCache
+        _ parts: FolderParts?, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> ThumbnailCache.Entry {
         do throws(Errno) {
-            return try cache.store(image, of: subject.uri, version, size, isHanded: isHanded)
+            let entry = try thumbnailer.cache.store(image, of: subject.uri, version, size, isHanded: isHanded, parts)
+            thumbnailer.keepingTrouble.withLock { $0 = nil }
+            return entry
         } catch {
-            throw Refusal("\(cache.folder): the thumbnail cannot be written: \(error)", lasts: .no)
+            let what = "\(thumbnailer.cache.folder): no thumbnail can be written there: \(error)"
+            let isNew = thumbnailer.keepingTrouble.withLock { trouble in
+                defer { trouble = what }
+                return trouble != what
+            }
+            if isNew { thumbnailer.log.warning("\(what)") }
+            throw Refusal(what, lasts: .no)
         }
     }
 
-    /// - Parameter kind: nil for a folder.
+    /// - Parameters:
+    ///   - kind: nil for a folder.
+    ///   - parts: what a folder's is made of.
     private func image(
-        of subject: DrawingSubject, _ content: Descriptor, _ kind: DrawnContents.Kind?, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+        of subject: DrawingSubject, _ content: Descriptor, _ kind: DrawnContents.Kind?, _ size: ThumbnailSize,
+        _ parts: inout FolderParts?, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> [UInt8] {
-        guard let kind else { return try collage(of: subject.parts?() ?? [], size, thumbnailer) }
+        if let folder = subject.folder {
+            let collage = try collage(of: folder, size, thumbnailer)
+            parts = collage.1
+            return collage.image
+        }
+        guard let kind else { throw Refusal("it is neither document nor folder", lasts: .always) }
         guard kind.length > 0 else { throw Refusal("it is empty", lasts: .always) }
         if let image = try known(subject, content, kind, size, thumbnailer) { return image }
         return try drawn(subject, content, kind, size, thumbnailer)

@@ -23,12 +23,15 @@ package final class DrawingQueue: @unchecked Sendable {
         package let subject: DrawingSubject
         package let size: ThumbnailSize
         fileprivate(set) var urgency: Urgency
+        /// Who waits for it, of a daemon that serves several.
+        fileprivate let user: uid_t?
         package fileprivate(set) var completions: [@Sendable (DrawingOutcome) -> Void]
 
         fileprivate init(
-            _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+            _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ user: uid_t?,
+            _ completion: (@Sendable (DrawingOutcome) -> Void)? = nil
         ) {
-            (self.subject, self.size, self.urgency) = (subject, size, urgency)
+            (self.subject, self.size, self.urgency, self.user) = (subject, size, urgency, user)
             completions = completion.map { [$0] } ?? []
         }
     }
@@ -38,9 +41,13 @@ package final class DrawingQueue: @unchecked Sendable {
         let run: @Sendable (DrawingBench) -> Void
         /// Called instead, if it is too late.
         let cancel: @Sendable () -> Void
+        /// Who waits for it, of a daemon that serves several.
+        fileprivate let user: uid_t?
 
-        package init(run: @escaping @Sendable (DrawingBench) -> Void, cancel: @escaping @Sendable () -> Void) {
-            (self.run, self.cancel) = (run, cancel)
+        package init(
+            for user: uid_t? = nil, run: @escaping @Sendable (DrawingBench) -> Void, cancel: @escaping @Sendable () -> Void
+        ) {
+            (self.user, self.run, self.cancel) = (user, run, cancel)
         }
     }
 
@@ -52,6 +59,8 @@ package final class DrawingQueue: @unchecked Sendable {
     private var waiting: [[Key]] = Urgency.allCases.map { _ in [] }
     private var starts = Urgency.allCases.map { _ in 0 }
     private var drawing: Set<Key> = []
+    /// For how many of each user's requests something is being made.
+    private var served: [uid_t?: Int] = [:]
     /// What was asked for while it was drawn: the document may have changed since.
     private var again: [Key: Item] = [:]
     private var isStopped = false
@@ -93,20 +102,21 @@ package final class DrawingQueue: @unchecked Sendable {
 
     /// Adds what is to be drawn, or joins who asked for it before. False if there is no room, or an end, or if too many ask for it.
     package func add(
-        _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)?
+        _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
+        _ completion: (@Sendable (DrawingOutcome) -> Void)?
     ) -> Bool {
         locked {
             let key = Key(uri: subject.uri, size: size)
             let most = urgency == .awaited ? Self.mostAwaiting : Self.mostTold
             guard !isStopped else { return false }
-            if drawing.contains(key) { return Self.join(&again[key, default: Item(subject, size, urgency)], urgency, completion, most) }
+            if drawing.contains(key) { return Self.join(&again[key, default: Item(subject, size, urgency, user)], urgency, completion, most) }
             if let before = items[key]?.urgency {
                 guard Self.join(&items[key]!, urgency, completion, most) else { return false }
                 // Where it stood before it is passed over.
                 if urgency < before { waiting[urgency.rawValue].append(key) }
             } else {
                 guard items.count < Self.capacity + (urgency == .awaited ? Self.capacityForAwaited : 0) else { return false }
-                items[key] = Item(subject, size, urgency, completion)
+                items[key] = Item(subject, size, urgency, user, completion)
                 waiting[urgency.rawValue].append(key)
             }
             pthread_cond_signal(&changed)
@@ -145,14 +155,16 @@ package final class DrawingQueue: @unchecked Sendable {
 
     /// The next one, for the caller to draw and `finish`. Waits for it, and leaves it to others while it is not in time; `isInTime` is
     /// asked under the lock.
-    package func next(idleAfter seconds: Int, isInTime: () -> Bool = { true }) -> Next {
+    /// - Parameter onlyStarved: take only what a user waits for, for whom nothing is being made while something is for others.
+    package func next(idleAfter seconds: Int, onlyStarved: Bool = false, isInTime: () -> Bool = { true }) -> Next {
         locked {
             var deadline = timespec()
             clock_gettime(CLOCK_MONOTONIC, &deadline)
             deadline.tv_sec += seconds
             while true {
                 if isStopped { return .stopped }
-                if hasWork, !isInTime() {
+                if onlyStarved, let next = takeStarved() { return next }
+                if hasWork, onlyStarved || !isInTime() {
                     // It may have been woken in another's place.
                     pthread_cond_signal(&changed)
                     var pause = timespec()
@@ -161,17 +173,45 @@ package final class DrawingQueue: @unchecked Sendable {
                     _ = pthread_cond_timedwait(&changed, &lock, &pause)
                     continue
                 }
-                if isJobsTurn, let job = jobs.popFirst() {
-                    isJobsTurn = false
-                    return .job(job)
+                if !onlyStarved {
+                    if isJobsTurn, let job = jobs.popFirst() {
+                        isJobsTurn = false
+                        served[job.user, default: 0] += 1
+                        return .job(job)
+                    }
+                    isJobsTurn = true
+                    if let item = takeFirst() { return .item(item) }
+                    if !jobs.isEmpty { continue }
                 }
-                isJobsTurn = true
-                if let item = takeFirst() { return .item(item) }
-                if !jobs.isEmpty { continue }
                 if pthread_cond_timedwait(&changed, &lock, &deadline) == ETIMEDOUT { return .idle }
             }
         }
     }
+
+    private func takeStarved() -> Next? {
+        guard !served.isEmpty else { return nil }
+        func isStarved(_ user: uid_t?) -> Bool { user != nil && served[user] == nil }
+        if let index = jobs.firstIndex(where: { isStarved($0.user) }) {
+            let job = jobs.remove(at: index)
+            served[job.user, default: 0] += 1
+            return .job(job)
+        }
+        let awaited = Urgency.awaited.rawValue
+        for key in waiting[awaited][starts[awaited]...] {
+            guard let item = items[key], isStarved(item.user), drawing.insert(key).inserted else { continue }
+            served[item.user, default: 0] += 1
+            return .item(item)
+        }
+        return nil
+    }
+
+    private func unserve(_ user: uid_t?) {
+        served[user, default: 1] -= 1
+        if served[user] == 0 { served[user] = nil }
+    }
+
+    /// A job was done.
+    package func finish(_ job: Job) { locked { unserve(job.user) } }
 
     private var hasWork: Bool { !jobs.isEmpty || items.count > drawing.count }
 
@@ -181,6 +221,7 @@ package final class DrawingQueue: @unchecked Sendable {
                 let key = waiting[urgency][starts[urgency]]
                 starts[urgency] += 1
                 guard let item = items[key], item.urgency.rawValue == urgency, drawing.insert(key).inserted else { continue }
+                served[item.user, default: 0] += 1
                 return item
             }
             waiting[urgency].removeAll(keepingCapacity: true)
@@ -194,6 +235,7 @@ package final class DrawingQueue: @unchecked Sendable {
         let key = Key(uri: item.subject.uri, size: item.size)
         let completions = locked {
             drawing.remove(key)
+            unserve(item.user)
             let completions = items.removeValue(forKey: key)?.completions ?? []
             if let next = again.removeValue(forKey: key) {
                 items[key] = next

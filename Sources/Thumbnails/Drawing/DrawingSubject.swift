@@ -11,17 +11,39 @@ public struct DrawingSubject: Sendable {
     public let uri: String
     /// Opens its content for reading.
     public let open: @Sendable () throws(Errno) -> Descriptor
-    /// Of a folder, what its picture may be made of, the best first; nil for a document.
-    public let parts: (@Sendable () -> [DrawingSubject])?
+    /// Of a folder; nil for a document.
+    public let folder: Folder?
+
+    /// What a folder's picture may be made of.
+    public struct Folder: Sendable {
+        public struct Part: Sendable {
+            let subject: DrawingSubject
+            let changed: Int64
+
+            /// - Parameter changed: see `FolderParts.Part`; from before it was found that the folder's readers may see it.
+            public init(_ subject: DrawingSubject, changed: Int64) { (self.subject, self.changed) = (subject, changed) }
+        }
+
+        /// When the folder was changed (ctime), and what is in it, the best first.
+        let contents: @Sendable () -> (changed: Int64, parts: [Part])
+        /// Whether nothing of what a picture was made of has changed.
+        let isCurrent: @Sendable (FolderParts) -> Bool
+
+        public init(
+            contents: @escaping @Sendable () -> (changed: Int64, parts: [Part]), isCurrent: @escaping @Sendable (FolderParts) -> Bool
+        ) {
+            (self.contents, self.isCurrent) = (contents, isCurrent)
+        }
+    }
 
     public init(
         name: EntryName, uri: String, open: @escaping @Sendable () throws(Errno) -> Descriptor,
-        parts: (@Sendable () -> [DrawingSubject])? = nil
+        folder: Folder? = nil
     ) {
         self.name = name
         self.uri = uri
         self.open = open
-        self.parts = parts
+        self.folder = folder
     }
 }
 

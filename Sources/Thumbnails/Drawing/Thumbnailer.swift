@@ -1,3 +1,4 @@
+public import Glibc
 public import Logging
 public import StorePrimitives
 import Synchronization
@@ -20,32 +21,37 @@ public final class Thumbnailer: Sendable {
     let refusedCount = Atomic<Int>(0)
     /// Why no worker could be started last.
     let trouble = Mutex<String?>(nil)
+    /// Why a picture could not be kept last.
+    let keepingTrouble = Mutex<String?>(nil)
 
     /// - Parameters:
     ///   - folder: where thumbnails are kept, see `ThumbnailCache`.
     ///   - threads: how many are drawn at a time.
+    ///   - servesSeveral: whether different users wait; none is then kept waiting by what is made for another alone.
     ///   - isStoreInUse: whether apps make changes or open documents just now: one processor is left to them then. Called often, by
     ///     any thread.
     public init(
         folder: String, providers: ProviderTable, workerProgram: String, threads: Int, log: Logger,
-        isStoreInUse: @escaping @Sendable () -> Bool = { false }
+        servesSeveral: Bool = false, isStoreInUse: @escaping @Sendable () -> Bool = { false }
     ) {
         self.isStoreInUse = isStoreInUse
         cache = ThumbnailCache(folder: folder) { providers.stamp }
         self.providers = providers
         self.workerProgram = workerProgram
         self.log = log
-        benches = (0..<max(1, threads)).map { DrawingBench(yields: $0 > 0 && $0 == threads - 1) }
+        benches = (0..<max(1, threads)).map { DrawingBench(yields: $0 > 0 && $0 == threads - 1, isReserve: false) }
+            + (servesSeveral ? [DrawingBench(yields: false, isReserve: true)] : [])
     }
 
     /// Asks for a thumbnail, whatever the cache has. `completion` is called once, on a thread that draws, which it may not hold up.
     /// False, without that, if too many wait or `stop` was called. O(1); a leaf lock.
     @discardableResult
     public func draw(
-        _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+        _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
+        completion: (@Sendable (DrawingOutcome) -> Void)? = nil
     ) -> Bool {
         startIfNeeded()
-        return queue.add(subject, size, urgency, completion)
+        return queue.add(subject, size, urgency, for: user, completion)
     }
 
     /// Whether anybody draws documents of a content's type, or makes previews of them.
@@ -55,9 +61,9 @@ public final class Thumbnailer: Sendable {
     }
 
     /// Has something else done where documents are drawn. `cancel` is called instead, if too many wait or `stop` was called.
-    func perform(_ run: @escaping @Sendable (DrawingBench) -> Void, cancel: @escaping @Sendable () -> Void) {
+    func perform(for user: uid_t?, _ run: @escaping @Sendable (DrawingBench) -> Void, cancel: @escaping @Sendable () -> Void) {
         startIfNeeded()
-        if !queue.add(DrawingQueue.Job(run: run, cancel: cancel)) { cancel() }
+        if !queue.add(DrawingQueue.Job(for: user, run: run, cancel: cancel)) { cancel() }
     }
 
     public struct Status: Sendable {
@@ -71,7 +77,7 @@ public final class Thumbnailer: Sendable {
     public var status: Status {
         Status(
             waiting: queue.count, drawn: drawnCount.load(ordering: .relaxed), refused: refusedCount.load(ordering: .relaxed),
-            trouble: trouble.withLock { $0 })
+            trouble: trouble.withLock { $0 } ?? keepingTrouble.withLock { $0 })
     }
 
     /// Starts the threads, which otherwise the first request does. They take over the rights of the thread that starts them.

@@ -9,6 +9,7 @@ extension DrawingBench {
     private static let mostPages = 10_000
     /// Converters are large programs.
     private static let secondsOfConverter = 60
+    private static let secondsForFacts = 10
 
     func preview(of subject: DrawingSubject, _ thumbnailer: Thumbnailer) throws(Refusal) -> Preview {
         let content: Descriptor, status: cl_status
@@ -53,16 +54,11 @@ extension DrawingBench {
         var facts: [Fact] = []
         var contents: ArchiveListing?
         if let reading {
-            if case .facts(let found)? = (try? ask(.facts(reading), [content], thumbnailer))?.reply { facts = found }
+            let answer = try? ask(.facts(reading), [content], seconds: Self.secondsForFacts, thumbnailer)
+            if case .facts(let found)? = answer?.reply { facts = found }
             if reading == .archive { contents = (try? bytes(.list, content, thumbnailer)).flatMap { ArchiveListing(bytes: $0) } }
         }
         let told = facts.first { $0.name == Fact.Name.pages }.flatMap { Int($0.value) } ?? 1
-        let hasText = switch reading {
-        case .text, .code: true
-        // PDF, and not a drawing.
-        case .pages: facts.contains { $0.name == Fact.Name.pages }
-        case .image, .embedded, .media, .archive, nil: false
-        }
         var form = Preview.Form.nothing
         var firstPage: Descriptor?
         var failure = failure
@@ -75,11 +71,18 @@ extension DrawingBench {
                 failure = failure ?? error
             }
         }
+        let hasText = switch reading {
+        // What is called text may be none.
+        case .text, .code: firstPage != nil
+        // PDF, and not a drawing.
+        case .pages: facts.contains { $0.name == Fact.Name.pages }
+        case .image, .embedded, .media, .archive, nil: false
+        }
         if firstPage == nil, failure == nil { failure = Refusal("nothing here draws documents of type \(type)", lasts: .always) }
         return Preview(
             of: subject, type, status, form, reading: reading, facts: facts,
             pageCount: firstPage == nil ? 0 : min(max(1, told), Self.mostPages), trouble: firstPage == nil ? failure?.reason : nil,
-            isPassing: failure.map { $0.lasts != .always } ?? false, hasText: hasText, contents: contents, converted: converted,
+            isPassing: failure?.isLasting == false, hasText: hasText, contents: contents, converted: converted,
             firstPage: firstPage)
     }
 

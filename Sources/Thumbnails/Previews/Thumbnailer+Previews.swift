@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+public import Glibc
 public import StorePrimitives
 import SystemPackage
 
@@ -11,27 +11,28 @@ extension Thumbnailer {
 
     /// What there is to see of a document. That fails only where it cannot be read: of what nobody can draw there are facts.
     public func preview(
-        _ subject: DrawingSubject, isWanted: @escaping @Sendable () -> Bool = { true },
+        _ subject: DrawingSubject, for user: uid_t? = nil, isWanted: @escaping @Sendable () -> Bool = { true },
         completion: @escaping @Sendable (Result<Preview, PreviewFailure>) -> Void
     ) {
-        perform(isWanted, completion) { (bench, thumbnailer) throws(Refusal) in try bench.preview(of: subject, thumbnailer) }
+        perform(user, isWanted, completion) { (bench, thumbnailer) throws(Refusal) in try bench.preview(of: subject, thumbnailer) }
     }
 
     /// A part, in a file in memory. It fails if the document has another version by now. - Parameter pixels: of a page's longer side.
     public func part(
-        _ part: PreviewPart, of preview: Preview, pixels: Int = pagePixels, isWanted: @escaping @Sendable () -> Bool = { true },
+        _ part: PreviewPart, of preview: Preview, pixels: Int = pagePixels, for user: uid_t? = nil,
+        isWanted: @escaping @Sendable () -> Bool = { true },
         completion: @escaping @Sendable (Result<Descriptor, PreviewFailure>) -> Void
     ) {
-        perform(isWanted, completion) { (bench, thumbnailer) throws(Refusal) in
+        perform(user, isWanted, completion) { (bench, thumbnailer) throws(Refusal) in
             try bench.part(part, of: preview, pixels: pixels, thumbnailer)
         }
     }
 
     private func perform<Value>(
-        _ isWanted: @escaping @Sendable () -> Bool, _ completion: @escaping @Sendable (Result<Value, PreviewFailure>) -> Void,
+        _ user: uid_t?, _ isWanted: @escaping @Sendable () -> Bool, _ completion: @escaping @Sendable (Result<Value, PreviewFailure>) -> Void,
         _ body: @escaping @Sendable (DrawingBench, Thumbnailer) throws(Refusal) -> Value
     ) {
-        perform { [weak self] bench in
+        perform(for: user) { [weak self] bench in
             guard let self else { return completion(.failure(PreviewFailure(reason: "the mount is going away", isLasting: false))) }
             guard isWanted() else { return completion(.failure(PreviewFailure(reason: "nobody waits for it", isLasting: false))) }
             do throws(Refusal) {

@@ -66,15 +66,14 @@ struct ThumbnailCommand: ParsableCommand {
 
     func run() throws {
         if status { return try ThumbnailKeep.report(at: paths.first, json: json) }
-        let places = try paths.map { path throws(CommandFailure) in (path, try Self.canonical(path)) }
+        if !clear, !warm { return try draw() }
+        let places = try paths.map { path throws(CommandFailure) in try Self.canonical(path) }
         if clear {
             var count = 0
-            for (_, place) in places { count += try ThumbnailSources.source(for: place).clear(place) }
-            if json { Output.json(["documents": count]) } else { Output.line("Forgot the thumbnails of \(count) documents.") }
-        } else if warm {
-            try ThumbnailWarming(size: size.size, json: json).run(places.map(\.1))
+            for place in places { count += try ThumbnailSources.source(for: place).clear(place) }
+            if json { Output.json(["documents": count]) } else { Output.line("Forgot the thumbnails of \(count) document\(count == 1 ? "" : "s").") }
         } else {
-            try draw(places)
+            try ThumbnailWarming(size: size.size, json: json).run(places)
         }
     }
 
@@ -84,10 +83,11 @@ struct ThumbnailCommand: ParsableCommand {
         let reason: String?
     }
 
-    private func draw(_ places: [(PathArgument, [UInt8])]) throws {
+    private func draw() throws {
         var outcomes: [Drawn] = []
-        for (path, place) in places {
+        for path in paths {
             do throws(CommandFailure) {
+                let place = try Self.canonical(path)
                 let picture = try ThumbnailSources.source(for: place).draw(place, size.size)
                 if let output { try Self.write(picture, to: output) }
                 outcomes.append(Drawn(path: path.description, drawn: true, reason: nil))

@@ -44,8 +44,18 @@ struct TypesCommand: ParsableCommand {
 
     func run() throws {
         let table = ProviderTable()
-        let reports = try paths.map { try Self.report($0, table) }
-        if json { Output.json(reports) } else { Output.line(reports.map(\.text).joined(separator: "\n\n")) }
+        var reports: [Report] = []
+        var hasFailed = false
+        for path in paths {
+            do throws(CommandFailure) {
+                reports.append(try Self.report(path, table))
+            } catch {
+                hasFailed = true
+                Output.error("quire: \(error.message)")
+            }
+        }
+        if json { Output.json(reports) } else if !reports.isEmpty { Output.line(reports.map(\.text).joined(separator: "\n\n")) }
+        if hasFailed { throw ExitCode.failure }
     }
 
     private static func report(_ path: PathArgument, _ table: ProviderTable) throws(CommandFailure) -> Report {

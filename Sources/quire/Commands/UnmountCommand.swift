@@ -93,7 +93,10 @@ struct UnmountCommand: ParsableCommand {
             lines += holder.uses.map { "  process \(holder.pid) (\(holder.command)): \($0)" }
         }
         lines += MountTable.current().children(of: entry).map { "  mount \(shown($0.mountPoint)) (\($0.fileSystemType))" }
-        if lines.count == 1 { lines.append("  by processes of other users, which only root can see") }
+        if lines.count == 1 {
+            let isRoot = geteuid() == 0
+            lines.append("  by " + (isRoot ? "something that has ended by now: try again" : "processes of other users, which only root can see"))
+        }
         lines.append("End these first, or free the mount point at once with: quire unmount --lazy \(path)")
         return CommandFailure(lines.joined(separator: "\n"), exitCode: CommandFailure.busyCode)
     }

@@ -18,7 +18,7 @@ struct LocalPreview {
             workerProgram: WorkerProgram.path, threads: 1, log: Logger(label: "quire"))
         self.thumbnailer = thumbnailer
         let subject = try LocalThumbnails.subject(path)
-        guard subject.parts == nil else { throw CommandFailure("\(shown(path)): is a folder; a preview is of one document") }
+        guard subject.folder == nil else { throw CommandFailure("\(shown(path)): is a folder; a preview is of one document") }
         preview = try Self.result(self.path) { thumbnailer.preview(subject, completion: $0) }
     }
 

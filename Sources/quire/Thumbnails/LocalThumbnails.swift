@@ -78,18 +78,26 @@ final class LocalThumbnails: ThumbnailSource {
             throw CommandFailure("\(shown(path)): \(error == .invalidArgument ? "is neither a document nor a folder" : "\(error)")")
         }
         let open: @Sendable () throws(Errno) -> Descriptor = { () throws(Errno) in try Self.open(path) }
-        var parts: (@Sendable () -> [DrawingSubject])?
-        if isFolder {
-            parts = {
-                (FileSystem.entries(path) ?? []).sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name in
-                    let inner = CanonicalPath.join(path, name)
-                    guard name.first != UInt8(ascii: "."), let status = try? FileSystem.status(inner), status.st_mode & S_IFMT == S_IFREG
-                    else { return nil }
-                    return try? subject(inner)
-                }
-            }
-        }
         let name = path.split(separator: UInt8(ascii: "/")).last.flatMap { EntryName($0) } ?? EntryName("root")
-        return DrawingSubject(name: name, uri: DesktopURI.uri(ofPath: path), open: open, parts: parts)
+        return DrawingSubject(name: name, uri: DesktopURI.uri(ofPath: path), open: open, folder: isFolder ? folder(path) : nil)
     }
+
+    private static func folder(_ path: [UInt8]) -> DrawingSubject.Folder {
+        DrawingSubject.Folder {
+            let changed = changed(path) ?? 0
+            let names = (FileSystem.entries(path) ?? []).filter { $0.first != UInt8(ascii: ".") }
+            let parts = names.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name -> DrawingSubject.Folder.Part? in
+                let inner = CanonicalPath.join(path, name)
+                guard let status = try? FileSystem.status(inner), status.st_mode & S_IFMT == S_IFREG, let subject = try? subject(inner)
+                else { return nil }
+                return DrawingSubject.Folder.Part(subject, changed: saturatedNanoseconds(status.st_ctim))
+            }
+            return (changed, parts)
+        } isCurrent: { made in
+            changed(path) == made.changed
+                && made.parts.allSatisfy { changed(CanonicalPath.join(path, Array($0.name.bytes))) == $0.changed }
+        }
+    }
+
+    private static func changed(_ path: [UInt8]) -> Int64? { (try? FileSystem.status(path)).map { saturatedNanoseconds($0.st_ctim) } }
 }

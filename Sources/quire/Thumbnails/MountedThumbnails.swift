@@ -8,6 +8,8 @@ import Thumbnails
 /// Thumbnails of documents in a mount: looked up in its folder `.thumbnails`, where the daemon draws them.
 struct MountedThumbnails: ThumbnailSource {
     let mount: MountTable.Entry
+    /// How long a picture is waited for, in nanoseconds: a document may take a minute, and stand behind others.
+    var patience: Int64 = 120_000_000_000
 
     var place: String { shown(mount.mountPoint) + "/.thumbnails" }
 
@@ -15,16 +17,25 @@ struct MountedThumbnails: ThumbnailSource {
         let inside = path.dropFirst(mount.mountPoint.count)
         guard !inside.isEmpty else { throw CommandFailure("\(shown(path)): the mount itself has no thumbnail") }
         let picture = mount.mountPoint + Array("/.thumbnails/\(size.rawValue)".utf8) + inside + Array(".png".utf8)
-        do throws(Errno) {
-            return Descriptor(owning: try check(withCString(picture) { cl_openat(AT_FDCWD, $0, O_RDONLY, 0) }))
-        } catch .noSuchFileOrDirectory {
-            throw CommandFailure("\(shown(path)): \(try reason(path))")
-        } catch {
-            throw CommandFailure("\(shown(picture)): \(error)")
+        let deadline = cl_monotonic_ns() + patience
+        while true {
+            do throws(Errno) {
+                return Descriptor(owning: try check(withCString(picture) { cl_openat(AT_FDCWD, $0, O_RDONLY, 0) }))
+            } catch .noSuchFileOrDirectory {
+                // A look waits for ten seconds, or not at all (io_uring); others may be before it.
+                if let reason = try reason(path) { throw CommandFailure("\(shown(path)): \(reason)") }
+                guard cl_monotonic_ns() < deadline else {
+                    throw CommandFailure("\(shown(path)): it was not drawn in \(patience / 1_000_000_000) seconds; try again")
+                }
+                usleep(50_000)
+            } catch {
+                throw CommandFailure("\(shown(picture)): \(error)")
+            }
         }
     }
 
-    private func reason(_ path: [UInt8]) throws(CommandFailure) -> String {
+    /// Why it cannot be drawn; nil if nothing is known of that.
+    private func reason(_ path: [UInt8]) throws(CommandFailure) -> String? {
         do throws(Errno) {
             let status = try FileSystem.status(path)
             if status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 { return "it is empty" }
@@ -34,7 +45,7 @@ struct MountedThumbnails: ThumbnailSource {
         let reason = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.refusal(of: DocumentPath(path)) }
         if let reason { return reason }
         let trouble = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.status().thumbnailTrouble }
-        return trouble ?? "it was not drawn in time; try again"
+        return trouble
     }
 
     func clear(_ path: [UInt8]) throws(CommandFailure) -> Int {

@@ -77,6 +77,17 @@ extension MountTests {
             }
         }
 
+        /// What cannot be had is not listed, or says why.
+        @Test func whatCannotBeShownSaysSo() throws {
+            let prepare = "head -c 200000 /dev/urandom >noise.txt; head -c 67108865 /dev/zero >over; echo secret >s; zip -q1 box.zip over; zip -qP word box.zip s; rm over s"
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.shell("ls -l .previews/noise.txt | tail -n +2 | wc -l; grep trouble .previews/noise.txt/facts.txt") == "1\ntrouble: it is not text")
+                #expect(try mount.shell("ls .previews/box.zip/contents | paste -sd' '") == "over s")
+                try mount.refuses("cat .previews/box.zip/contents/over", "File too large")
+                for _ in 0..<2 { try mount.refuses("cat .previews/box.zip/contents/s", "Input/output error") }
+            }
+        }
+
         /// Each page's size would have it drawn: a listing has few of them drawn, and opening one always.
         @Test func aLongDocumentIsListedWithoutBeingDrawn() throws {
             try withMount(prepare: Self.pages(60, "long.pdf")) { (mount: Mount) throws in

@@ -51,6 +51,28 @@ extension MountTests {
             }
         }
 
+        @Test func aPictureBesideItsDocumentHidesNothing() throws {
+            try withMount(prepare: "convert -size 64x64 xc:red x.png; convert -size 64x64 xc:blue x.png.png") { (mount: Mount) throws in
+                #expect(try mount.python(Samples.colour + "print(colour('.thumbnails/large/x.png.png', 0.5, 0.5), colour('.thumbnails/large/x.png.png.png', 0.5, 0.5))")
+                    == "(255, 0, 0) (0, 0, 255)")
+            }
+        }
+
+        /// What a folder's picture shows may have been made private since, or be reached by nobody but its owner.
+        @Test func aFoldersPictureIsForWhoMaySeeWhatIsInIt() throws {
+            let prepare = "mkdir d e f; for d in d e f; do convert -size 99x99 xc:red $d/a.png; done; chmod 754 e; chmod 600 f/a.png; chmod 700 f"
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                let read = "for d in d e f; do cat .thumbnails/large/$d.png >/dev/null 2>&1 && echo $d || true; done | paste -sd' '"
+                #expect(try mount.shell(read) == "d e f")
+                #expect(try mount.shell(read, as: Account.alice) == "d")
+                try mount.shell("chmod 600 d/a.png; chmod 755 f; sleep 1.1")
+                #expect(try mount.shell(read, as: Account.alice) == "")
+                // That nothing could be shown is remembered for a minute, or until something else is in it.
+                try mount.shell("chmod 644 d/a.png; touch d; convert -size 99x99 xc:blue $T/b.png; cat $T/b.png >f/b.png; sleep 1.1")
+                #expect(try mount.shell(read, as: Account.alice) == "d f")
+            }
+        }
+
         /// A folder that somebody replaced by a link, into the mount itself, is not followed: the daemon would wait for itself.
         @Test func aLinkInAFoldersPlaceIsNotFollowed() throws {
             try withMount(prepare: "mkdir d; chmod 777 . d; for i in $(seq 40); do convert -size 99x99 xc:red d/$i.png; done") { (mount: Mount) throws in

@@ -17,6 +17,10 @@ extension MountTests {
                 try mount.refuses("quire thumbnail d/x.quire d/1.png", "nothing here draws documents of type")
                 try mount.refuses("quire thumbnail d/empty", "it is empty")
                 try mount.refuses("quire thumbnail d/none", "No such file")
+                // One that is not there keeps nobody from the others.
+                let some = try mount.attempt("quire thumbnail d/none d/1.png; quire types --json d/none d/1.png")
+                #expect(some.status == 1 && some.output == "d/1.png: drawn\n", "\(some)")
+                #expect(try mount.attempt("quire types --json d/none d/1.png").output.contains("image/png"))
                 try mount.refuses("quire thumbnail --size huge d/1.png", "huge")
                 try mount.refuses("quire thumbnail d/1.png d/2.png -o x", "one document")
                 #expect(try mount.attempt("quire thumbnail --json d/x.quire").output.contains("\"drawn\" : false"))
@@ -32,6 +36,21 @@ extension MountTests {
                 #expect(try mount.shell("quire thumbnail --status").contains("normal 5, large 0"))
                 #expect(try mount.shell("quire thumbnail --clear d") == "Forgot the thumbnails of 6 documents.")
                 #expect(try mount.shell("ls .thumbnails/normal/d | wc -l; quire thumbnail --clear d") == "0\nForgot the thumbnails of 0 documents.")
+            }
+        }
+
+        /// Requests by io_uring cannot wait; the command does.
+        @Test func withRingsTheCommandWaits() throws {
+            try withMount(.root, ["allow_other", "uring=on"], prepare: Self.documents) { (mount: Mount) throws in
+                #expect(try mount.attempt("quire thumbnail --warm --size normal .").output == "5 drawn, 1 not.\n")
+            }
+        }
+
+        @Test func whyNothingCanBeKeptIsTold() throws {
+            try withMount(.user, prepare: Self.documents + "; mkdir -p $XDG_CACHE_HOME/thumbnails; chmod 500 $XDG_CACHE_HOME/thumbnails") { (mount: Mount) throws in
+                try mount.refuses("quire thumbnail d/1.png", "/thumbnails: no thumbnail can be written there: Permission denied")
+                #expect(try mount.shell("quire thumbnail --status; quire status . --json").contains("no thumbnail can be written there"))
+                try mount.shell("chmod 700 $XDG_CACHE_HOME/thumbnails; quire thumbnail d/2.png; quire status . --json | { grep -c 'can be written' || true; }")
             }
         }
 
