@@ -42,7 +42,10 @@ public struct ProviderProgram: Sendable {
                 guard let pixels = Double(arguments[3]), pixels >= 1 else { return usage }
                 try drawThumbnail(of: URL(filePath: arguments[1]), to: URL(filePath: arguments[2]), pixels: pixels)
             case ("--preview", 3): try makePreview(of: URL(filePath: arguments[1]), to: URL(filePath: arguments[2]))
-            case ("--install", 1): try ProviderInstallation(of: self).install()
+            case ("--install", 1):
+                try ProviderInstallation(of: self).install()
+                // A daemon that serves all believes what the system has.
+                if geteuid() == 0 { say("root's own mounts draw by the system's thumbnailers alone, those in /usr/share/thumbnailers") }
             case ("--uninstall", 1): try ProviderInstallation(of: self).uninstall()
             default: return usage
             }

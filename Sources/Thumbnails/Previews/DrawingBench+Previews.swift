@@ -62,13 +62,16 @@ extension DrawingBench {
         var form = Preview.Form.nothing
         var firstPage: Descriptor?
         var failure = failure
-        // Programs of others draw one page only.
-        for candidate in told > 1 ? forms.filter({ $0 == reading.map { .builtIn($0) } }) : forms where firstPage == nil {
+        var isOutOfTime = false
+        // Programs of others draw one page only. What takes one provider all its time would take that of the others.
+        for candidate in told > 1 ? forms.filter({ $0 == reading.map { .builtIn($0) } }) : forms
+        where firstPage == nil && !isOutOfTime {
             do throws(Refusal) {
                 firstPage = try Self.file(try page(1, candidate, subject.name, content, pixels: Thumbnailer.pagePixels, thumbnailer))
                 form = candidate
             } catch {
                 failure = failure ?? error
+                isOutOfTime = error.lasts == .awhile
             }
         }
         let hasText = switch reading {
