@@ -101,6 +101,25 @@ struct DrawingQueueTests {
         #expect(next(queue)?.subject.name.description == "b2")
     }
 
+    @Test func whoLeavesWorkToOthersRests() {
+        let queue = DrawingQueue()
+        _ = queue.add(subject("a"), .normal, .awaited, for: 1, nil)
+        let asked = Mutex(0)
+        let threads = [true, false].map { onlyStarved in
+            NamedThread("patient") {
+                _ = queue.next(idleAfter: 10, onlyStarved: onlyStarved) {
+                    asked.withLock { $0 += 1 }
+                    return false
+                }
+            }
+        }
+        usleep(300_000)
+        queue.stop()
+        for thread in threads { thread.join() }
+        // Every ten milliseconds.
+        #expect((2...60).contains(asked.withLock { $0 }))
+    }
+
     @Test func theEndTellsWhoWaits() {
         let queue = DrawingQueue()
         let told = Mutex(0)

@@ -65,6 +65,7 @@ package final class DrawingQueue: @unchecked Sendable {
     private var again: [Key: Item] = [:]
     private var isStopped = false
     private var lock = pthread_mutex_t()
+    /// All are woken: not each takes everything.
     private var changed = pthread_cond_t()
 
     /// So many that they are drawn within some minutes.
@@ -119,7 +120,7 @@ package final class DrawingQueue: @unchecked Sendable {
                 items[key] = Item(subject, size, urgency, user, completion)
                 waiting[urgency.rawValue].append(key)
             }
-            pthread_cond_signal(&changed)
+            pthread_cond_broadcast(&changed)
             return true
         }
     }
@@ -140,7 +141,7 @@ package final class DrawingQueue: @unchecked Sendable {
         locked {
             guard !isStopped, jobs.count < Self.mostJobs else { return false }
             jobs.append(job)
-            pthread_cond_signal(&changed)
+            pthread_cond_broadcast(&changed)
             return true
         }
     }
@@ -165,8 +166,6 @@ package final class DrawingQueue: @unchecked Sendable {
                 if isStopped { return .stopped }
                 if onlyStarved, let next = takeStarved() { return next }
                 if hasWork, onlyStarved || !isInTime() {
-                    // It may have been woken in another's place.
-                    pthread_cond_signal(&changed)
                     var pause = timespec()
                     clock_gettime(CLOCK_MONOTONIC, &pause)
                     pause.add(nanoseconds: Self.pause)
@@ -240,7 +239,7 @@ package final class DrawingQueue: @unchecked Sendable {
             if let next = again.removeValue(forKey: key) {
                 items[key] = next
                 waiting[next.urgency.rawValue].append(key)
-                pthread_cond_signal(&changed)
+                pthread_cond_broadcast(&changed)
             }
             return completions
         }
