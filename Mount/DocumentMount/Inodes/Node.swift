@@ -45,7 +45,7 @@ final class Node: @unchecked Sendable {
     /// When the mount last gave the file a name, on the monotonic clock: inotify tells of that too.
     let named = Atomic<Int64>(0)
 
-    /// When the mount made the file, on the monotonic clock; 0 if it did not, or has forgotten the file since.
+    /// When the mount made the file, on the monotonic clock; 0 if it did not, or has forgotten the file for longer than a save takes.
     let made = Atomic<Int64>(0)
 
     /// Of names in this folder: what was seen in it meanwhile may be of before.

@@ -45,7 +45,10 @@ final class NodeTable: Sendable {
             _ = Unmanaged.passRetained(node)  // the kernel's reference, given up in `forget`
             return (node, true)
         }
-        if isNew, let maker = makers.take(identity) { node.state.withLock { $0.made = maker } }
+        if isNew, let maker = makers.take(identity) {
+            node.state.withLock { $0.made = maker }
+            node.made.store(maker.moment, ordering: .relaxed)
+        }
         return node
     }
 

@@ -16,6 +16,11 @@ final class Tunnel: Sendable {
     struct Maker: Sendable {
         let uid: uid_t
         let time: Int64
+        /// On the monotonic clock; see `Node.made`.
+        let moment: Int64
+
+        /// The caller, now.
+        init(_ caller: Caller) { (uid, time, moment) = (caller.uid, Clock.now, cl_monotonic_ns()) }
 
         /// Whether a save that the file could be a part of may still be under way.
         var isRecent: Bool { Clock.now - time <= Tunnel.span }
@@ -51,7 +56,7 @@ final class Tunnel: Sendable {
         _ node: Node, in parent: Node, _ name: UnsafePointer<CChar>, by caller: Caller, _ descriptor: Descriptor,
         isWritten: Bool
     ) -> StorePath? {
-        let maker = Maker(uid: caller.uid, time: Clock.now)
+        let maker = Maker(caller)
         node.state.withLock { $0.made = maker }
         guard let aside = takeAside(in: parent, name, maker), let path = aside.path else {
             // A file open for writing is told of when it is closed.
@@ -83,7 +88,7 @@ final class Tunnel: Sendable {
     func beforeRename(
         of node: Node, at source: Place, over target: Place?, in parent: Node, _ name: UnsafePointer<CChar>, by caller: Caller
     ) -> Takeover {
-        let now = Maker(uid: caller.uid, time: Clock.now)
+        let now = Maker(caller)
         guard let made = node.state.withLock({ $0.made }), Self.isOneSave(made, now) else { return .none }
         if let target {
             guard Self.mayTake(now, from: target.status.st.st_uid) else { return .none }
@@ -97,7 +102,7 @@ final class Tunnel: Sendable {
 
     /// A document was renamed away from a name. A file made moments ago is a save's own temporary file: no document.
     func movedAside(_ node: Node, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller) {
-        let now = Maker(uid: caller.uid, time: Clock.now)
+        let now = Maker(caller)
         if let made = node.state.withLock({ $0.made }), Self.isOneSave(made, now) { return }
         let aside = Aside(node: node, parent: parent, name: EntryName(copying: name), maker: now, owner: owner)
         asides.withLock { asides in

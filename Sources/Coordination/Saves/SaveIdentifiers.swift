@@ -28,10 +28,14 @@ public struct SaveProcess: Hashable, Sendable {
         self.start = start
     }
 
-    /// Whether it was started after `moment`. Numbers settle what one clock tick leaves open: they rise.
+    /// Whether it was started after `moment`. Numbers settle what one clock tick leaves open: they rise, until they begin anew.
     public func isYounger(than moment: SaveMoment) -> Bool {
-        start > moment.ticks || start == moment.ticks && id > moment.lastProcess
+        guard start == moment.ticks else { return start > moment.ticks }
+        return id > moment.lastProcess || moment.lastProcess < .max && moment.lastProcess - id > Self.mostOfATick
     }
+
+    /// So many processes no machine starts within a tick, and there are more numbers (pid_max, proc(5), is 32,768 or more).
+    private static let mostOfATick: Int32 = 16_384
 
     /// Whether it was started after `moment` by one of `members`, or by such a process. What these started before, like an
     /// editor's file watcher, and whatever that starts, does not descend from them.
