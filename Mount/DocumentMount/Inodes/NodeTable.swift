@@ -48,6 +48,7 @@ final class NodeTable: Sendable {
         if isNew, let maker = makers.take(identity) {
             node.state.withLock { $0.made = maker }
             node.made.store(maker.moment, ordering: .relaxed)
+            node.named.store(maker.moment, ordering: .relaxed)
         }
         return node
     }

@@ -67,6 +67,8 @@ extension MountedFileSystem {
             throw .resourceBusy
         }
         node.state.withLock { $0.repeated = cl_monotonic_ns() }
+        // Within a claim the name stands for something else.
+        if parent.staged.load()?[EntryName(copying: name)].isEmpty == false { entry.validity = .none }
         if !wasKnown, node.isFolder {
             node.isOnlyRepeated.store(true, ordering: .relaxed)
             entry.validity = .none
