@@ -41,11 +41,11 @@ int cl_has_capability(int capability) {
     if (get_capabilities(data) < 0) return 0;
     return (data[capability / 32].effective >> (capability & 31)) & 1;
 }
-int cl_effective_access(int dirfd, const char *path, int mode) {
+int cl_effective_access(int fd, int mode) {
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
-    return syscall(SYS_faccessat2, dirfd, path, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0 ? -errno : 0;
+    return syscall(SYS_faccessat2, fd, "", mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0 ? -errno : 0;
 }
 int cl_set_groups(size_t count, const gid_t *groups) { return syscall(SYS_setgroups, count, groups) < 0 ? -errno : 0; }
 int cl_set_thread_nice(int nice) { return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice) < 0 ? -errno : 0; }

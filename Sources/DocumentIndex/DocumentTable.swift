@@ -169,14 +169,14 @@ extension DocumentTable {
             [path.blob, range.lower, range.upper]) != nil
     }
 
-    /// Makes the documents at the path and inside it ones that left. Returns how many, and whether any had tags.
-    /// Of the documents under a path.
+    /// The paths of the documents under a path.
     func paths(inside path: StorePath) throws -> [StorePath] {
         let range = path.insideRange
         return try db.rows("SELECT path FROM document WHERE path >= ? AND path < ?", [range.lower, range.upper])
             .map { StorePath(unchecked: try $0.bytes(0) ?? []) }
     }
 
+    /// Makes the documents at the path and inside it ones that left. Returns how many, and whether any had tags.
     func depart(at path: StorePath) throws -> (count: Int, hadTags: Bool) {
         let range = path.insideRange
         let inside = "(path = ? OR (path >= ? AND path < ?))"

@@ -15,13 +15,18 @@ extension MountedFileSystem {
             if let folder = item as? any PreviewItem {
                 let name = EntryName(copying: name)
                 return wait(for: { folder.needed(for: name) }, of: folder, caller, reply) { [unowned self] reply in
-                    answer(reply) { () throws(Errno) in
-                        try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
-                    }
+                    answerLookup(caller, in: parent, name, reply)
                 }
             }
         }
         answer(reply) { () throws(Errno) in try lookup(caller, in: parent, name: name) }
+    }
+
+    /// Answers a LOOKUP that has waited.
+    func answerLookup(_ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>) {
+        answer(reply) { () throws(Errno) in
+            try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
+        }
     }
 
     /// Answers with an entry that was looked up.

@@ -31,9 +31,7 @@ extension MountedFileSystem {
     ) {
         // Safe: the kernel keeps the folder's node for as long as a LOOKUP in it is not answered.
         let awaited = ThumbnailLooks.Awaited(reply, caller, in: picture.service.looks) { [unowned self] reply in
-            answer(reply) { () throws(Errno) in
-                try name.withCString { (name) throws(Errno) in try lookup(caller, in: parent, name: name) }
-            }
+            answerLookup(caller, in: parent, name, reply)
         }
         let (looks, announcer) = (picture.service.looks, picture.service.announcer)
         let folder = ThumbnailFolder(picture.service, picture.size, picture.path.parent).key

@@ -81,7 +81,7 @@ struct Reach: Sendable {
     }
 
     private func reached(_ path: StorePath, _ mode: Int32) -> Descriptor? {
-        guard let held = try? path.held(in: store), cl_effective_access(held.number, "", mode) == 0 else { return nil }
+        guard let held = try? path.held(in: store), cl_effective_access(held.number, mode) == 0 else { return nil }
         return held
     }
 

@@ -86,7 +86,7 @@ int cl_unshare_fs(void);
 int cl_keep_capabilities(void);                        // SECBIT_NO_SETUID_FIXUP: setfsuid leaves capabilities alone
 int cl_raise_capability(int capability, int raised);   // in this thread's effective set
 int cl_has_capability(int capability);
-int cl_effective_access(int dirfd, const char *path, int mode);  // faccessat2 with AT_EACCESS: asks for the fs identity; an empty path is dirfd itself
+int cl_effective_access(int fd, int mode);             // faccessat2 with AT_EACCESS: asks for the fs identity
 int cl_set_groups(size_t count, const gid_t *groups);  // this thread only
 int cl_set_thread_nice(int nice);
 int cl_set_thread_name(const char *name);
