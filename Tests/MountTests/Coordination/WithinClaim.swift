@@ -7,12 +7,12 @@ enum WithinClaim {
     /// somebody who has no part in the claim, in a shell from before it.
     static let functions = """
         rm -f "$T"/asked "$T"/answered "$T"/saved; mkfifo "$T/asked" "$T/answered"
-        (while read -r _ <"$T/asked"; do bash -euo pipefail "$T/outside" && echo 0 >"$T/answered" || echo 1 >"$T/answered"; done) &
+        (while read -r _ <"$T/asked"; do status=0; bash -c '. "$PRELUDE"; . "$0"' "$T/outside" || status=$?; echo $status >"$T/answered"; done) &
         keeper=$!
         outside() { cat >"$T/outside"; echo go >"$T/asked"; read -r status <"$T/answered"; return $status; }
         export -f outside; export T
         inside() {
-            cat >"$T/inside"; quire coordinate --write one --write two --write new -- bash -euo pipefail "$T/inside"
+            cat >"$T/inside"; quire coordinate --write one --write two --write new -- bash -c '. "$PRELUDE"; . "$0"' "$T/inside"
         }
         trap 'kill $keeper $(jobs -p) 2>/dev/null || true' EXIT
 

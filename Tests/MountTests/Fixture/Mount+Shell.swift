@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 extension Mount {
-    /// Runs a bash script that ends at the first failing command.
+    /// Runs a bash script that ends at the first failing command, with the assertions of `ShellPrelude`. Its errors are those of its
+    /// commands alone.
     ///
     /// - Parameters:
     ///   - place: the working directory; the mount by default. $M is the mount point, $S the store, $T a folder outside of both.
@@ -11,18 +12,23 @@ extension Mount {
     func attempt(
         _ script: String, in place: String? = nil, as user: UInt32? = nil, limit: Duration = .seconds(120)
     ) throws -> ProgramResult {
-        let words = ["-c", "set -euo pipefail; cd \"$0\"\n" + script, place ?? path]
+        try run("trap - ERR; " + script, in: place, as: user, limit: limit)
+    }
+
+    /// The script begins on the first line, so that what is said of a line is of the script's.
+    private func run(_ script: String, in place: String?, as user: UInt32?, limit: Duration) throws -> ProgramResult {
+        let words = ["-c", ". \"$PRELUDE\"; cd \"$0\"; " + script, place ?? path]
         return LastProgram.ended(
             script, try runProgram("bash", words, environment: environment, limit: limit, user: user ?? account.uid))
     }
 
-    /// Runs a script that must succeed. What it printed, without the last newline.
+    /// Runs a script that must succeed; the issue names the line that failed. What it printed, without the last newline.
     @discardableResult
     func shell(
         _ script: String, in place: String? = nil, as user: UInt32? = nil, limit: Duration = .seconds(120),
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> String {
-        let result = try attempt(script, in: place, as: user, limit: limit)
+        let result = try run(script, in: place, as: user, limit: limit)
         if result.status != 0 {
             let ending = result.timedOut ? "did not end in \(limit)" : "ended with \(result.status)"
             Issue.record("script \(ending): \(result.errors)\(result.output.suffix(2000))", sourceLocation: sourceLocation)

@@ -18,6 +18,7 @@ enum Products {
         // The modules that Tests/run has installed.
         let copied = try? runProgram("cp", ["-r", builtProduct("../../python"), place.path("python")])
         precondition(copied?.status == 0, "\(builtProduct("../../python")) is missing: run Tests/run first")
+        place.makeFile("prelude", ShellPrelude.text)
         atexit { removeTree(Products.folder) }
         return place
     }()
