@@ -1,6 +1,7 @@
 internal import CFuse
 internal import CLinux
 internal import Glibc
+internal import StorePrimitives
 internal import SystemPackage
 
 /// STATX, which libfuse 3.14 does not know: the kernel asks it when an app wants a file's birth time. Answered here, without
@@ -45,17 +46,17 @@ extension quire_statx_out {
         let status = attributes.status
         attr_valid = UInt64(attributes.validity.seconds)
         stat.mask = 0x7ff | (birth != 0 ? 0x800 : 0)  // STATX_BASIC_STATS, STATX_BTIME (statx(2))
-        stat.blksize = UInt32(status.st_blksize)
-        stat.nlink = UInt32(status.st_nlink)
-        (stat.uid, stat.gid, stat.mode) = (status.st_uid, status.st_gid, UInt16(status.st_mode))
-        (stat.ino, stat.size, stat.blocks) = (UInt64(status.st_ino), UInt64(status.st_size), UInt64(status.st_blocks))
+        // A file system in the store may answer anything.
+        stat.blksize = UInt32(clamping: status.st_blksize)
+        stat.nlink = UInt32(clamping: status.st_nlink)
+        (stat.uid, stat.gid, stat.mode) = (status.st_uid, status.st_gid, UInt16(truncatingIfNeeded: status.st_mode))
+        (stat.ino, stat.size) = (UInt64(status.st_ino), UInt64(clamping: status.st_size))
+        stat.blocks = UInt64(truncatingIfNeeded: status.st_blocks)
         stat.atime = quire_sx_time(status.st_atim)
         stat.mtime = quire_sx_time(status.st_mtim)
         stat.ctime = quire_sx_time(status.st_ctim)
-        // Before 1970 the seconds are negative and the rest counts up from them.
-        let (seconds, rest) = birth.quotientAndRemainder(dividingBy: 1_000_000_000)
-        stat.btime.tv_sec = rest < 0 ? seconds - 1 : seconds
-        stat.btime.tv_nsec = UInt32(rest < 0 ? rest + 1_000_000_000 : rest)
+        let (seconds, rest) = splitNanoseconds(birth)
+        (stat.btime.tv_sec, stat.btime.tv_nsec) = (seconds, UInt32(clamping: rest))
         stat.rdev_major = cl_dev_major(status.st_rdev)
         stat.rdev_minor = cl_dev_minor(status.st_rdev)
     }
@@ -63,6 +64,6 @@ extension quire_statx_out {
 
 extension quire_sx_time {
     fileprivate init(_ time: timespec) {
-        self.init(tv_sec: Int64(time.tv_sec), tv_nsec: UInt32(time.tv_nsec), reserved: 0)
+        self.init(tv_sec: Int64(time.tv_sec), tv_nsec: UInt32(clamping: time.tv_nsec), reserved: 0)
     }
 }

@@ -164,10 +164,9 @@ final class ThumbnailEntry: VirtualItem {
         var status = ThumbnailVersion(now) == ThumbnailVersion(self.status) ? now : self.status
         // A folder's picture shows what is in it: it is for who may also search the folder.
         if status.st.st_mode & S_IFMT == S_IFDIR { status.st.st_mode &= ~0o444 | (status.st.st_mode & 0o111) << 2 }
-        let (seconds, rest) = entry.drawn.quotientAndRemainder(dividingBy: 1_000_000_000)
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length),
-            modified: timespec(tv_sec: Int(seconds), tv_nsec: Int(rest)), validity: validity)
+            modified: timespec(nanoseconds: entry.drawn), validity: validity)
     }
 
     /// Found out once: an item is made at each look.

@@ -100,8 +100,5 @@ final class RecentsFolder: VirtualItem {
 }
 
 extension timespec {
-    init(_ timestamp: Timestamp) {
-        let (seconds, rest) = timestamp.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        self.init(tv_sec: Int(seconds), tv_nsec: Int(rest))
-    }
+    init(_ timestamp: Timestamp) { self.init(nanoseconds: timestamp.nanoseconds) }
 }
