@@ -4,7 +4,7 @@ import DocumentStore
 import FuseKernel
 import Glibc
 public import Logging
-import StorePrimitives
+public import StorePrimitives
 import Synchronization
 import SystemPackage
 import Thumbnails
@@ -12,6 +12,8 @@ import Thumbnails
 /// One mounted store: the parts put together, served, and taken apart.
 public final class MountedStore: Sendable {
     let configuration: MountConfiguration
+    /// What users have of what is bounded for each; the table is `SharedResource`.
+    public let shares: UserShares
     let fileSystem: MountedFileSystem
     let keeper: IndexKeeper
     let events: EventHub
@@ -43,6 +45,7 @@ public final class MountedStore: Sendable {
         let privileges = Privileges(
             actsForCallers: geteuid() == 0, passthrough: isPrivileged && configuration.options.passthrough == .auto)
 
+        shares = UserShares()
         let index = try Self.openIndex(configuration, log)
         events = EventHub { path in (try? index.document(at: path))?.id.rawValue }
         let journal = ChangeJournal(events: events)
@@ -74,7 +77,7 @@ public final class MountedStore: Sendable {
                 store: store, storeName: Self.lastName(of: configuration.mountPoint), rootStatus: status, privileges: privileges,
                 virtualFolders: virtualFolders, journal: journal, tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
                 cacheTime: isRemote ? CacheTime(seconds: 1) : .untilNotified, folderCapacity: Self.folderCapacity,
-                versions: versions, options: configuration.options, session: SessionReference(), log: log)
+                versions: versions, options: configuration.options, shares: shares, session: SessionReference(), log: log)
         } catch {
             throw MountFailure("\(configuration.storeText): /proc is not to be read: \(error); Quire needs it to tell who saves")
         }

@@ -2,13 +2,14 @@ import CLinux
 import CoordinationService
 import Glibc
 import Logging
+import StorePrimitives
 import SystemPackage
 import TestSupport
 import Testing
 
 /// Runs `body` against a server on a socket in a folder of its own, and takes both away.
 func withServer(
-    access: ServiceAccess = .everyone, limits: ServiceLimits = ServiceLimits(),
+    access: ServiceAccess = .everyone, limits: ServiceLimits = ServiceLimits(), shares: UserShares = UserShares(),
     _ body: (_ socket: String, _ mount: StubMount) throws -> Void
 ) throws {
     let folder = try TemporaryFolder()
@@ -16,7 +17,7 @@ func withServer(
     let socket = folder.path("socket")
     let mount = StubMount()
     let server = try ServiceServer(
-        socketPath: socket, access: access, service: mount, version: "1.2", limits: limits, log: Logger(label: "test"))
+        socketPath: socket, access: access, service: mount, version: "1.2", limits: limits, shares: shares, log: Logger(label: "test"))
     defer { server.stop() }
     try body(socket, mount)
 }
@@ -188,9 +189,7 @@ struct ServiceServerTests {
     }
 
     @Test func connectionsOfOneUserAreLimited() throws {
-        var limits = ServiceLimits()
-        limits.connectionsForEachUser = 32
-        try withServer(limits: limits) { socket, _ in
+        try withServer(shares: UserShares(bounds: [.connections: .init(forUser: 32, forAll: 64)])) { socket, _ in
             let peers = (0..<32).map { _ in RawPeer(socket) }
             for peer in peers {
                 peer.send(statusCall)

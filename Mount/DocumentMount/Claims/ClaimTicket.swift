@@ -9,16 +9,16 @@ public final class ClaimTicket: Sendable {
     let holder: ClaimHolder
     /// In nanoseconds on the monotonic clock.
     let since: UInt64
-    /// What its paths cost, in bytes.
-    let size: Int
+    /// What it counts for in its user's shares.
+    let cost: ClaimCost
     private let outcomeKnown = Mutex<ClaimOutcome?>(nil)
     private let onAnswer: @Sendable () -> Void
 
-    init(id: ClaimID, holder: ClaimHolder, since: UInt64, size: Int = 0, onAnswer: @escaping @Sendable () -> Void) {
+    init(id: ClaimID, holder: ClaimHolder, since: UInt64, cost: ClaimCost = .none, onAnswer: @escaping @Sendable () -> Void) {
         self.id = id
         self.holder = holder
         self.since = since
-        self.size = size
+        self.cost = cost
         self.onAnswer = onAnswer
     }
 
@@ -38,6 +38,36 @@ public final class ClaimTicket: Sendable {
     }
 }
 
+/// What a claim counts for in its user's shares.
+struct ClaimCost: Sendable {
+    let items: Int
+    let bytes: Int
+
+    /// Of a claim that was refused: it holds nothing.
+    static let none = ClaimCost(items: 0, bytes: 0)
+
+    init(items: Int, bytes: Int) { (self.items, self.bytes) = (items, bytes) }
+
+    init(_ intents: [ClaimIntent]) {
+        self.init(items: intents.count, bytes: intents.reduce(0) { $0 &+ $1.path.bytes.count })
+    }
+
+    private func parts() -> [(SharedResource, Int)] { [(.claims, 1), (.claimedItems, items), (.claimedBytes, bytes)] }
+
+    /// Counts it for a user; nil if all of it fits, else the resource of which there is too much, and nothing is counted.
+    func take(from shares: UserShares, for user: UInt32) -> SharedResource? {
+        for (index, part) in parts().enumerated() where !shares.take(part.0, part.1, for: user) {
+            for taken in parts()[..<index] { shares.giveBack(taken.0, taken.1, for: user) }
+            return part.0
+        }
+        return nil
+    }
+
+    func giveBack(to shares: UserShares, for user: UInt32) {
+        for (resource, amount) in parts() { shares.giveBack(resource, amount, for: user) }
+    }
+}
+
 public enum ClaimOutcome: Hashable, Sendable {
     /// - snapshots: where in the mount the items to be read are, as they were, in the order they were asked for.
     case granted(snapshots: [StorePath])
@@ -53,8 +83,8 @@ public enum ClaimRefusal: Error, Hashable, Sendable {
     case presenterFailed(String)
     /// An item cannot be kept as it is.
     case noSnapshot(of: StorePath, reason: String, writer: ClaimHolder?)
-    /// The user claims more than one user may.
-    case tooMany
+    /// The user, or all users together, claim as much of a resource as they may.
+    case tooMany(SharedResource)
     /// The mount ends.
     case ended
 }

@@ -13,46 +13,42 @@ extension Coordinator {
         let request = ClaimRequest(intents, by: claimant, at: moment, within: outer)
         let holder = ClaimHolder(
             process: claimant.process?.id ?? 0, user: claimant.user, purpose: claimant.purpose?.name, path: intents.first?.path ?? .root)
-        let size = intents.reduce(0) { $0 + $1.path.bytes.count + Self.itemSize }
+        func refused(_ refusal: ClaimRefusal) -> (ClaimTicket, ClaimOutcome) {
+            (ClaimTicket(id: ClaimID(0), holder: holder, since: now, onAnswer: onAnswer), .refused(refusal))
+        }
+        let cost = ClaimCost(intents)
+        if let exceeded = cost.take(from: shares, for: claimant.user) {
+            let (ticket, outcome) = refused(.tooMany(exceeded))
+            ticket.answer(outcome)
+            return ticket
+        }
         // A claim for writing is asked for on the service's event loop.
         return change(mayWait: !request.isWriting) { state, actions in
-            guard (state.claimed[claimant.user] ?? 0) + size <= Self.mostClaimed else {
-                let ticket = ClaimTicket(id: ClaimID(0), holder: holder, since: now, onAnswer: onAnswer)
-                actions.answers.append((ticket, .refused(.tooMany)))
-                return ticket
-            }
             let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now))
             let id: ClaimID
             switch decision {
             case .begun(let begun): id = begun
             case .queued(let queued, _): id = queued
             case .refused(let claims):
-                let ticket = ClaimTicket(id: ClaimID(0), holder: holder, since: now, onAnswer: onAnswer)
-                let others = claims.compactMap { state.tickets[$0]?.holder }
-                actions.answers.append((ticket, .refused(.deadlock(holders: others))))
-                return ticket
+                cost.giveBack(to: shares, for: claimant.user)
+                let answer = refused(.deadlock(holders: claims.compactMap { state.tickets[$0]?.holder }))
+                actions.answers.append(answer)
+                return answer.0
             }
-            let ticket = ClaimTicket(id: id, holder: holder, since: now, size: size, onAnswer: onAnswer)
+            let ticket = ClaimTicket(id: id, holder: holder, since: now, cost: cost, onAnswer: onAnswer)
             state.tickets[id] = ticket
-            state.claimed[claimant.user, default: 0] += size
             if case .begun = decision { begin(id, &state, &actions) }
             if case .queued = decision { actions.wakesThread = true }
             return ticket
         }
     }
 
-    /// What is kept of an item beside its path, about.
-    private static let itemSize = 400
-    /// For each user: many more items than anybody needs, and little beside the memory of a machine.
-    private static let mostClaimed = 128 << 20
-
     /// Ends a claim, also one that waits. Once ended, nothing happens.
     func release(_ id: ClaimID) { change(mayWait: false) { state, actions in end(id, &state, &actions) } }
 
     func end(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
         guard let ticket = state.tickets.removeValue(forKey: id) else { return }
-        state.claimed[ticket.holder.user]! -= ticket.size
-        if state.claimed[ticket.holder.user] == 0 { state.claimed[ticket.holder.user] = nil }
+        ticket.cost.giveBack(to: shares, for: ticket.holder.user)
         state.awaitingWriters[id] = nil
         state.awaitingSnapshots.remove(id)
         actions.ended.append(id)

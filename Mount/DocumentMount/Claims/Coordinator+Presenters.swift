@@ -14,10 +14,7 @@ extension Coordinator {
         if state.withLock({ $0.listener == nil }) { _ = events.lastSequence }
         var isFirst = false
         let id = change { state, _ -> PresenterID? in
-            guard !session.isEnded, session.count < Self.mostPresented, state.presented[session.owner.user] ?? 0 < Self.mostOfUser
-            else { return nil }
-            session.count += 1
-            state.presented[session.owner.user, default: 0] += 1
+            guard !session.isEnded, shares.take(.presenters, for: session.owner.user) else { return nil }
             if state.listener == nil {
                 isFirst = true
                 state.listener = events.listen(isPaced: false) { [unowned self] in tellPresenters() }
@@ -28,6 +25,7 @@ extension Coordinator {
                     maySave: maySave))
             state.presenters.setUnsavedChanges(hasUnsavedChanges, of: id)
             state.sessions[id] = session
+            session.presenters.insert(id)
             return id
         }
         // The hub wakes its listeners when something is the first to wait for them.
@@ -48,7 +46,7 @@ extension Coordinator {
     func end(_ session: PresenterSession) {
         change { state, actions in
             session.isEnded = true
-            for (id, owner) in state.sessions where owner === session { remove(id, &state, &actions) }
+            for id in session.presenters { remove(id, &state, &actions) }
         }
     }
 
@@ -73,13 +71,10 @@ extension Coordinator {
         }
     }
 
-    private static let mostPresented = 50_000
-    private static let mostOfUser = 200_000
-
     private func remove(_ id: PresenterID, _ state: inout State, _ actions: inout Actions) {
         if let session = state.sessions.removeValue(forKey: id) {
-            session.count -= 1
-            state.presented[session.owner.user]! -= 1
+            session.presenters.remove(id)
+            shares.giveBack(.presenters, for: session.owner.user)
         }
         for inquiry in state.presenters.remove(id) { finished(inquiry, &state, &actions) }
         if state.presenters.isEmpty, let listener = state.listener.take() { events.endListening(listener) }

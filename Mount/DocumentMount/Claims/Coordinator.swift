@@ -22,10 +22,6 @@ final class Coordinator: Sendable {
         var lastPass = OpenPass(0)
         var presenters = PresenterTable()
         var sessions: [PresenterID: PresenterSession] = [:]
-        /// How many items each user presents.
-        var presented: [uid_t: Int] = [:]
-        /// How many bytes the paths of each user's claims have.
-        var claimed: [uid_t: Int] = [:]
         var inquiries: [InquiryID: Inquirer] = [:]
         var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
         /// The events up to this one have been told to presenters.
@@ -77,6 +73,7 @@ final class Coordinator: Sendable {
     let times: CoordinationTimes
     let writers: DocumentWriters
     let snapshots: SnapshotService
+    let shares: UserShares
     let snapshotQueue = SnapshotQueue()
     /// Threads whose open goes on after presenters were asked, and comes back.
     let asked = SentOnThreads()
@@ -84,10 +81,11 @@ final class Coordinator: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let threads = Mutex<[NamedThread]>([])
 
-    init(events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, times: CoordinationTimes) {
+    init(events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, times: CoordinationTimes) {
         self.events = events
         self.writers = writers
         self.snapshots = snapshots
+        self.shares = shares
         self.times = times
     }
 

@@ -26,8 +26,8 @@ public final class PresenterSession: Sendable {
     let moment: SaveMoment
     /// Its client has gone. Guarded by the coordinator's state.
     nonisolated(unsafe) var isEnded = false
-    /// How many items it presents. Guarded by the coordinator's state.
-    nonisolated(unsafe) var count = 0
+    /// What it presents. Guarded by the coordinator's state.
+    nonisolated(unsafe) var presenters: Set<PresenterID> = []
     /// Leaf.
     private let outbox = Mutex(Outbox())
     private let onMessage: @Sendable () -> Void

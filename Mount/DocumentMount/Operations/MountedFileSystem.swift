@@ -33,6 +33,7 @@ final class MountedFileSystem: FileSystemOperations {
     let workspaces: Workspaces
     /// Files and folders that the kernel holds open.
     let openHandles = Atomic<Int>(0)
+    let shares: UserShares
     let log: Logger
     let session: SessionReference
 
@@ -42,7 +43,7 @@ final class MountedFileSystem: FileSystemOperations {
     init(
         store: Descriptor, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders.Parts?,
         journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int,
-        versions: VersionStore, options: MountOptions, session: SessionReference, log: Logger
+        versions: VersionStore, options: MountOptions, shares: UserShares, session: SessionReference, log: Logger
     ) throws(Errno) {
         let root = Node(identity: FileIdentity(rootStatus), type: S_IFDIR, isRoot: true)
         root.state.withLock { $0.folder = store }
@@ -54,6 +55,7 @@ final class MountedFileSystem: FileSystemOperations {
         self.tags = tags
         self.mountAttributes = mountAttributes
         self.cacheTime = cacheTime
+        self.shares = shares
         self.log = log
         tunnel = Tunnel(journal: journal)
         self.session = session
@@ -75,7 +77,7 @@ final class MountedFileSystem: FileSystemOperations {
             store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
             session: session)
         coordinator = Coordinator(
-            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots,
+            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots, shares: shares,
             times: options.coordinationTimes)
         workspaces = Workspaces(
             table: table, locator: locator, saves: saves, coordinator: coordinator, journal: journal, ownRemovals: ownRemovals,

@@ -123,6 +123,19 @@ enum MountInterface {
           locks: []Lock
         )
 
+        # What the caller's user has of something of which each user, and all together,
+        # may have so much; usedByAll is told to root and to the user who mounted. answer:
+        # what asking for more is answered.
+        type Share (
+          resource: string,
+          used: int,
+          limit: int,
+          usedByAll: ?int,
+          limitOfAll: int,
+          answer: string,
+          reason: string
+        )
+
         # mode: inPlace (the mount covers the store) or beside. system: serves other
         # users too. counters: transactional and live.REASON count opens for writing,
         # knownFiles the files that the kernel knows, listingsMade the lists made of
@@ -144,6 +157,7 @@ enum MountInterface {
           openSaves: []OpenSave,
           openWriters: []OpenWriter,
           coordination: Coordination,
+          shares: []Share,
           thumbnailTrouble: ?string,
           counters: [string]int
         )

@@ -38,6 +38,27 @@ public struct MountStatus: Codable, Hashable, Sendable {
         }
     }
 
+    /// What the asker's user has of something that is bounded for each user.
+    public struct Share: Codable, Hashable, Sendable {
+        public var resource: String
+        public var used: Int
+        public var limit: Int
+        /// What all users have; nil unless the asker may know.
+        public var usedByAll: Int?
+        public var limitOfAll: Int
+        /// What asking for more is answered.
+        public var answer: String
+        /// Why there is a bound.
+        public var reason: String
+
+        public init(
+            resource: String, used: Int, limit: Int, usedByAll: Int?, limitOfAll: Int, answer: String, reason: String
+        ) {
+            (self.resource, self.used, self.limit, self.usedByAll) = (resource, used, limit, usedByAll)
+            (self.limitOfAll, self.answer, self.reason) = (limitOfAll, answer, reason)
+        }
+    }
+
     /// A save under way.
     public struct OpenSave: Codable, Hashable, Sendable {
         public var path: DocumentPath
@@ -80,6 +101,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var openSaves: [OpenSave]
     public var openWriters: [OpenWriter]
     public var coordination: CoordinationStatus
+    public var shares: [Share]
     /// Why no thumbnails can be drawn; nil when they can.
     public var thumbnailTrouble: String?
     /// `transactional` and `live.REASON` count opens for writing; `knownFiles` are the files and folders the kernel knows,
@@ -89,8 +111,8 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public init(
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
         mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
-        openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, thumbnailTrouble: String?,
-        counters: [String: Int]
+        openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, shares: [Share],
+        thumbnailTrouble: String?, counters: [String: Int]
     ) {
         self.pid = pid
         self.version = version
@@ -106,6 +128,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.openSaves = openSaves
         self.openWriters = openWriters
         self.coordination = coordination
+        self.shares = shares
         self.thumbnailTrouble = thumbnailTrouble
         self.counters = counters
     }

@@ -1,11 +1,7 @@
-/// What one peer may ask of the service at most.
+/// What one connection may ask of the service at most. What users may have of it together is in `SharedResource`.
 public struct ServiceLimits: Sendable {
     /// The longest message, in bytes.
     public var messageSize = 1 << 20
-    /// Connections at one time, all users together; some 2 KiB each while idle.
-    public var connections = 4_096
-    /// Connections of one user at one time, so that no user shuts out the others.
-    public var connectionsForEachUser = 2_048
     /// A message that has begun must be whole within this time.
     public var messageTimeout = Duration.seconds(10)
     /// A connection on which nothing is asked for this long is dropped.

@@ -2,7 +2,7 @@ import Glibc
 public import Logging
 internal import NIOCore
 internal import NIOPosix
-import StorePrimitives
+public import StorePrimitives
 public import SystemPackage
 
 /// The varlink service of one mount on its Unix socket: two event loop threads for the connections, two threads that carry
@@ -15,11 +15,11 @@ public final class ServiceServer: Sendable {
     private let listener: any Channel
 
     /// Listens on `socketPath`, replacing a socket that an earlier daemon left there, and serves until `stop`.
-    /// Throws .nameTooLong for a path over 107 bytes, .fileExists when something else than a socket is there, otherwise the
+    /// Connections count against `shares`. Throws .nameTooLong for a path over 107 bytes, .fileExists when something else than a socket is there, otherwise the
     /// errno of socket(2), bind(2) or rename(2). Blocks for the set-up, some milliseconds.
     public init(
         socketPath: String, access: ServiceAccess, service: any MountService, version: String,
-        limits: ServiceLimits = ServiceLimits(), log: Logger
+        limits: ServiceLimits = ServiceLimits(), shares: UserShares = UserShares(), log: Logger
     ) throws(Errno) {
         let bound = try UnixSocket.listen(at: socketPath, mode: access.mode)
         self.socketPath = socketPath
@@ -30,7 +30,6 @@ public final class ServiceServer: Sendable {
 
         let pool = pool
         let dispatcher = Dispatcher(service: service, version: version)
-        let ledger = ConnectionLedger(limits: limits)
         let bootstrap = ServerBootstrap(group: group)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -41,7 +40,7 @@ public final class ServiceServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try Self.admit(
-                        Self.peer(of: channel), on: channel, access: access, dispatcher: dispatcher, ledger: ledger,
+                        Self.peer(of: channel), on: channel, access: access, dispatcher: dispatcher, shares: shares,
                         limits: limits, pool: pool, log: log)
                 }
             }
@@ -74,21 +73,19 @@ public final class ServiceServer: Sendable {
     }
 
     private static func admit(
-        _ peer: Peer, on channel: any Channel, access: ServiceAccess, dispatcher: Dispatcher, ledger: ConnectionLedger,
+        _ peer: Peer, on channel: any Channel, access: ServiceAccess, dispatcher: Dispatcher, shares: UserShares,
         limits: ServiceLimits, pool: NIOThreadPool, log: Logger
     ) throws {
         guard access.allows(peer) else {
             return refuse(VarlinkError(.permissionDenied("this mount belongs to another user")), on: channel)
         }
-        do {
-            try ledger.enter(user: peer.uid)
-        } catch {
-            log.debug("refused a connection", metadata: ["uid": "\(peer.uid)", "pid": "\(peer.pid)", "why": "\(error)"])
-            return refuse(error, on: channel)
+        guard shares.take(.connections, for: peer.uid) else {
+            log.debug("refused a connection: too many", metadata: ["uid": "\(peer.uid)", "pid": "\(peer.pid)"])
+            return refuse(VarlinkError.tooManyConnections(limit: shares.bound(of: .connections).forUser), on: channel)
         }
         let handler = ConnectionHandler(
             peer: peer, dispatcher: dispatcher, limits: limits, pool: pool, log: log,
-            onClose: { ledger.leave(user: peer.uid) })
+            onClose: { shares.giveBack(.connections, for: peer.uid) })
         try channel.pipeline.syncOperations.addHandler(handler)
     }
 

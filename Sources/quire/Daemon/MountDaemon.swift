@@ -23,7 +23,7 @@ enum MountDaemon {
             do {
                 server = try ServiceServer(
                     socketPath: configuration.socketPath, access: owner, service: store.service,
-                    version: quireVersion, log: log)
+                    version: quireVersion, shares: store.shares, log: log)
             } catch {
                 throw CommandFailure("\(configuration.socketPath): the service cannot listen: \(error)")
             }

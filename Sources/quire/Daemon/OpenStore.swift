@@ -21,6 +21,8 @@ final class ServedMount: ServedStore, MountService {
 
     var service: any MountService { self }
 
+    var shares: UserShares { store.shares }
+
     func serve(onReady: @escaping @Sendable () -> Void) throws { try store.serve(onReady: onReady) }
 
     func requestUnmount() { store.requestUnmount() }
@@ -43,9 +45,20 @@ final class ServedMount: ServedStore, MountService {
                     path: place($0.path), pid: $0.process, process: $0.name, reason: $0.reason,
                     explanation: $0.explanation)
             },
-            coordination: coordination(for: Credentials(peer)), thumbnailTrouble: store.thumbnailTrouble,
+            coordination: coordination(for: Credentials(peer)), shares: shares(for: Credentials(peer)), thumbnailTrouble: store.thumbnailTrouble,
             counters: store.opensForWriting.merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade]) { $1 }
                 .merging(store.thumbnailCounters) { $1 })
+    }
+
+    private func shares(for caller: Credentials) -> [MountStatus.Share] {
+        let seesAll = store.mayAccessAll(caller)
+        return SharedResource.allCases.map { resource in
+            let bound = store.shares.bound(of: resource)
+            return MountStatus.Share(
+                resource: resource.name, used: store.shares.use(of: resource, by: caller.uid), limit: bound.forUser,
+                usedByAll: seesAll ? store.shares.use(of: resource) : nil, limitOfAll: bound.forAll, answer: resource.answer,
+                reason: resource.reason)
+        }
     }
 
     func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {

@@ -140,7 +140,7 @@ private final class ClaimInMount: ServedClaim {
         case .presenterFailed(let message): .failed("who shows the document could not let it go: \(message)")
         case .noSnapshot(let path, let reason, let writer):
             .noSnapshot("\(mount.place(path)): \(reason)" + (writer.map { "; it is open in \($0.process) (\($0.name))" } ?? ""))
-        case .tooMany: .failed("you claim too much already: release some first")
+        case .tooMany(let resource): .failed("too much is claimed already (\(resource.name)): release some first; 'quire status' shows the bounds")
         case .ended: .failed("the mount ends")
         }
     }

@@ -77,6 +77,11 @@ struct MountReport: Encodable {
         lines.append("  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")")
         lines += status.openWriters.map { "    \($0.path)  process \($0.pid) (\($0.process)): \($0.explanation)" }
         lines += coordination(status.coordination)
+        let used = status.shares.filter { ($0.usedByAll ?? $0.used) > 0 }.map { share in
+            "\(share.resource) \(share.used) of \(share.limit)"
+                + (share.usedByAll.map { $0 > share.used ? " (all users \($0) of \(share.limitOfAll))" : "" } ?? "")
+        }
+        lines.append("  shares       \(used.isEmpty ? "none used" : used.joined(separator: ", "))")
         if let trouble = status.thumbnailTrouble { lines.append("  thumbnails   none can be drawn: \(trouble)") }
         if !status.counters.isEmpty {
             let counters = status.counters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

@@ -1,0 +1,57 @@
+/// What users have a daemon keep: one row for each thing, with what one user may have of it, and all users together.
+///
+/// This is the only table of such bounds. To bound something else add a case with its row, take a share where the thing is
+/// made and give it back where it goes (`UserShares`), and add the row to the table in README.md: `quire status` then shows it.
+public enum SharedResource: Int, CaseIterable, Sendable {
+    case connections
+    case claims
+    case claimedItems
+    case claimedBytes
+    case presenters
+    case waitingMessages
+    case waitingOpens
+
+    public struct Bound: Hashable, Sendable {
+        /// What one user may have.
+        public var forUser: Int
+        /// What all users may have together. Root is held to its own share alone, to see and end what the others do.
+        public var forAll: Int
+
+        public init(forUser: Int, forAll: Int) {
+            self.forUser = forUser
+            self.forAll = forAll
+        }
+    }
+
+    /// As `quire status` names it.
+    public var name: String { row.name }
+
+    public var bound: Bound { Bound(forUser: row.forUser, forAll: row.forAll) }
+
+    /// What whoever asks for more is answered: an errno, an error of the service, or what becomes of the rest.
+    public var answer: String { row.answer }
+
+    /// Why it is bounded so.
+    public var reason: String { row.reason }
+
+    private typealias Row = (name: String, forUser: Int, forAll: Int, answer: String, reason: String)
+
+    private var row: Row {
+        switch self {
+        case .connections:
+            ("connections", 1_024, 4_096, "TooManyConnections", "a descriptor and some 2 KiB each while idle")
+        case .claims:
+            ("claims", 1_000, 4_000, "Failed", "each is compared with those that want the same items")
+        case .claimedItems:
+            ("claimedItems", 100_000, 400_000, "Failed", "some 400 bytes each, and a place in an index that opens look into")
+        case .claimedBytes:
+            ("claimedBytes", 32 << 20, 128 << 20, "Failed", "the paths of claims, in memory")
+        case .presenters:
+            ("presenters", 50_000, 200_000, "Failed", "some 500 bytes each; each event is compared with those above it")
+        case .waitingMessages:
+            ("waitingMessages", 50_000, 200_000, "overflow, for who does not take them", "some 200 bytes each")
+        case .waitingOpens:
+            ("waitingOpens", 500, 2_000, "EBUSY", "each is a request of the kernel's that waits, and is looked at whenever a claim ends")
+        }
+    }
+}

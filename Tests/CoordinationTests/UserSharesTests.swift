@@ -1,0 +1,52 @@
+import StorePrimitives
+import Testing
+
+struct UserSharesTests {
+    private static func shares(_ forUser: Int, _ forAll: Int) -> UserShares {
+        UserShares(bounds: [.claims: .init(forUser: forUser, forAll: forAll)])
+    }
+
+    @Test func aUserHasNoMoreThanItsShare() {
+        let shares = Self.shares(10, 100)
+        #expect(shares.take(.claims, 7, for: 1))
+        #expect(!shares.take(.claims, 4, for: 1))
+        #expect(shares.use(of: .claims, by: 1) == 7)
+        #expect(shares.take(.claims, 3, for: 1))
+        #expect(shares.take(.claims, 10, for: 2))
+        #expect(shares.take(.presenters, for: 1))
+    }
+
+    @Test func whatIsGivenBackCanBeTakenAgain() {
+        let shares = Self.shares(10, 10)
+        #expect(shares.take(.claims, 10, for: 1))
+        shares.giveBack(.claims, 4, for: 1)
+        #expect(shares.take(.claims, 4, for: 2))
+        #expect(!shares.take(.claims, for: 1))
+        shares.giveBack(.claims, 6, for: 1)
+        shares.giveBack(.claims, 4, for: 2)
+        #expect(shares.use(of: .claims) == 0)
+    }
+
+    @Test func allUsersTogetherLeaveRootItsShare() {
+        let shares = Self.shares(10, 20)
+        #expect(shares.take(.claims, 10, for: 1) && shares.take(.claims, 10, for: 2))
+        #expect(!shares.take(.claims, for: 3))
+        #expect(shares.take(.claims, 10, for: 0))
+        #expect(!shares.take(.claims, for: 0))
+    }
+
+    @Test func noAmountOverflows() {
+        let shares = Self.shares(10, 20)
+        #expect(shares.take(.claims, 5, for: 1))
+        #expect(!shares.take(.claims, .max, for: 1))
+        #expect(!shares.take(.claims, .max, for: 0))
+    }
+
+    /// One name for each, as `quire status` shows it and the documentation has it.
+    @Test func eachResourceHasANameOfItsOwnAndASoundBound() {
+        #expect(Set(SharedResource.allCases.map(\.name)).count == SharedResource.allCases.count)
+        for resource in SharedResource.allCases {
+            #expect(0 < resource.bound.forUser && resource.bound.forUser <= resource.bound.forAll, "\(resource)")
+        }
+    }
+}
