@@ -4,75 +4,146 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// One OPENDIR, until its RELEASEDIR: a folder of the store, read as the kernel asks, or a list.
+/// One OPENDIR, until its RELEASEDIR. What is kept to read it (the kernel's entries read ahead, a virtual folder's list) goes when
+/// its end has been read.
 final class FolderHandle: @unchecked Sendable {
     enum Source: Sendable {
-        case store(Descriptor)
-        /// Made when it was opened: virtual folders, of which the kernel keeps nothing.
-        case list([ListedEntry])
-        /// The store's own folder with the virtual ones in it. Listed anew by each reading from the start: the kernel, which keeps
-        /// what it reads, lets no name in it change meanwhile.
-        case root(Descriptor)
+        /// A folder of the store, read as the kernel asks. `after`: entries that follow those of the store.
+        case store(Descriptor, after: [ListedEntry])
+        /// A virtual folder. Its list is made when it is opened and for each reading from the start, as who opened it sees it.
+        case list(any VirtualItem, Credentials)
     }
 
-    /// One entry of a list. Its offset is its place in the list, counted from 1.
+    /// One entry of a list.
     struct ListedEntry: Sendable {
         let name: EntryName
         let inode: UInt64
         let type: mode_t
         /// What it is, if the kernel may remember that.
         var item: (any VirtualItem)? = nil
+        /// Where a reading continues after it. It belongs to the name: in any later list it means the same, if the name is there.
+        let offset: Int64
+
+        /// `offset`: by default one made of the name.
+        init(name: EntryName, inode: UInt64, type: mode_t, item: (any VirtualItem)? = nil, offset: Int64? = nil) {
+            (self.name, self.inode, self.type, self.item) = (name, inode, type, item)
+            var hasher = Hasher()
+            hasher.combine(name)
+            self.offset = offset ?? Int64(UInt(bitPattern: hasher.finalize()) >> 2) + 1
+        }
     }
+
+    /// Offsets of entries that follow those of the store. No file system has entries there: of ext4's offsets, which are hashes, the
+    /// upper half is at most 0x7FFFFFFE but at the folder's end; others count, or use 32 bits.
+    static let offsetsAfter: ClosedRange<Int64> = 0x7FFF_FFFF_5155_0001...0x7FFF_FFFF_5155_00FF
 
     let source: Source
     /// What getdents gave and READDIR has not yet taken. Guarded by `reading`.
     private var readAhead = ReadAhead()
-    /// A root's list as of the last reading from the start. Guarded by `reading`.
-    private var rootList: [ListedEntry] = []
+    /// Guarded by `reading`.
+    private var list: List?
     private let reading = ThreadLock()
 
-    init(_ source: Source) { self.source = source }
+    private struct List {
+        let entries: [ListedEntry]
+        /// Nothing of it was read yet.
+        var isNew = true
+        /// Where the last reading left off.
+        var offset: Int64 = 0
+        var place = 0
+        /// Read to its end; the entries are gone.
+        var isRead = false
 
-    /// A root's list for a reading from `offset` on. `list` makes it.
-    func rootEntries(from offset: Int64, _ list: () throws(Errno) -> [ListedEntry]) throws(Errno) -> [ListedEntry] {
-        try reading.withLock { () throws(Errno) in
-            if offset == 0 { rootList = try list() }
-            return rootList
+        /// The place in the list that follows the entry of an offset; its end if there is no such entry.
+        func place(of wanted: Int64) -> Int {
+            if wanted == 0 { return 0 }
+            if wanted == offset { return place }
+            return entries.firstIndex { $0.offset == wanted }.map { $0 + 1 } ?? entries.count
         }
     }
 
-    /// Calls `body` for each entry from `offset` on until it returns false, which leaves that entry for the next time.
-    func entries(from offset: Int64, of descriptor: Descriptor, _ body: (cl_dirent) -> Bool) throws(Errno) {
-        try reading.withLock { () throws(Errno) in try readAhead.entries(from: offset, of: descriptor, body) }
+    /// - Parameter list: of a virtual folder, what it shows now.
+    init(_ source: Source, list: [ListedEntry]? = nil) {
+        self.source = source
+        self.list = list.map { List(entries: $0) }
+    }
+
+    /// Calls `body` for each entry of the list from `offset` on until it returns false, which leaves that entry for the next time.
+    /// `make` makes the list: for each reading from the start, and for one that continues in what was let go.
+    func listed(
+        from offset: Int64, make: () throws(Errno) -> [ListedEntry], _ body: (ListedEntry) -> Bool
+    ) throws(Errno) {
+        try reading.withLock { () throws(Errno) in
+            if let known = list, known.isRead, offset == known.offset { return }
+            if list == nil || list?.isRead == true || (offset == 0 && list?.isNew == false) { list = List(entries: try make()) }
+            guard var current = list else { return }
+            current.isNew = false
+            var place = current.place(of: offset)
+            let first = place
+            while place < current.entries.count, body(current.entries[place]) { place += 1 }
+            if place == current.entries.count, place == first {
+                list = List(entries: [], isNew: false, offset: offset, place: 0, isRead: true)
+                return
+            }
+            (current.offset, current.place) = (place == 0 ? 0 : current.entries[place - 1].offset, place)
+            list = current
+        }
+    }
+
+    /// Calls `body` for each of the store's entries, and then for each of `after`, from `offset` on until it returns false, which
+    /// leaves that entry for the next time. Throws EOVERFLOW if the file system hands out an offset of `offsetsAfter`.
+    func entries(
+        from offset: Int64, of descriptor: Descriptor, after: [ListedEntry], _ body: (cl_dirent) -> Bool,
+        _ afterwards: (ListedEntry) -> Bool
+    ) throws(Errno) {
+        var place = 0
+        if Self.offsetsAfter.contains(offset) {
+            place = (after.firstIndex { $0.offset == offset } ?? after.count) + 1
+        } else {
+            let isEnd = try reading.withLock { () throws(Errno) in
+                try readAhead.entries(from: offset, of: descriptor, keepsOffsets: after.isEmpty ? nil : Self.offsetsAfter, body)
+            }
+            guard isEnd else { return }
+        }
+        while place < after.count, afterwards(after[place]) { place += 1 }
     }
 
     struct ReadAhead: ~Copyable {
-        /// 32 KiB: some 800 entries for one system call.
-        private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 10, alignment: 8)
+        /// 32 KiB: some 800 entries for one system call. Nil before the first reading and after the end.
+        private var bytes: UnsafeMutableRawBufferPointer?
         private var start = 0
         private var end = 0
         /// The offset of the next entry.
         private var offset: Int64 = 0
 
-        deinit { bytes.deallocate() }
+        deinit { bytes?.deallocate() }
 
-        /// Calls `body` for each entry from `wanted` on until it returns false, which leaves that entry for the next time.
+        /// Calls `body` for each entry from `wanted` on until it returns false, which leaves that entry for the next time. True
+        /// when the end was reached. Throws EOVERFLOW for an offset in `free`, where there must be none.
         mutating func entries(
-            from wanted: Int64, of descriptor: Descriptor, _ body: (cl_dirent) -> Bool
-        ) throws(Errno) {
+            from wanted: Int64, of descriptor: Descriptor, keepsOffsets free: ClosedRange<Int64>? = nil, _ body: (cl_dirent) -> Bool
+        ) throws(Errno) -> Bool {
             if wanted != offset || wanted == 0 {
                 _ = try check(cl_lseek(descriptor.number, off_t(wanted), SEEK_SET))
                 (start, end, offset) = (0, 0, wanted)
             }
+            let bytes = self.bytes ?? .allocate(byteCount: 32 << 10, alignment: 8)
+            self.bytes = bytes
             while true {
                 if start == end {
+                    (start, end) = (0, 0)
                     end = try check(cl_getdents(descriptor.number, bytes.baseAddress, bytes.count))
-                    start = 0
-                    if end == 0 { return }
+                    if end == 0 {
+                        bytes.deallocate()
+                        self.bytes = nil
+                        return true
+                    }
                 }
                 var entry = cl_dirent()
-                cl_dirent_at(bytes.baseAddress! + start, &entry)
-                guard body(entry) else { return }
+                // Safe: the kernel filled the buffer with whole records, and each gives its own length.
+                cl_dirent_at(bytes.baseAddress.unsafelyUnwrapped + start, &entry)
+                if let free, free.contains(entry.next_offset) { throw Errno(rawValue: EOVERFLOW) }
+                guard body(entry) else { return false }
                 start += Int(entry.record_length)
                 offset = entry.next_offset
             }

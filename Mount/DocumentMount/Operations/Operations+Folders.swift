@@ -21,34 +21,20 @@ extension MountedFileSystem {
     private func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
         let node = table.node(node)
         if let item = node.item {
-            let list = try listing(of: item, credentials(of: caller), node)
+            let credentials = credentials(of: caller)
+            let handle = FolderHandle(.list(item, credentials), list: try listing(of: item, credentials, node))
             noteLook(at: item, caller)
-            return opened(.list(list), cached: false)
+            return opened(handle, cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
         let isTheSameForAll = node.staged.load().map { !$0.isUsed } ?? true
-        // The store's own folder is listed with the virtual folders in it: a list, since no offset is free for more entries.
-        if node.isRoot, let virtualFolders, !virtualFolders.listedNames.isEmpty {
-            return opened(.root(descriptor), cached: cacheTime != .none && isTheSameForAll)
-        }
-        return opened(.store(descriptor), cached: cacheTime != .none && isTheSameForAll)
+        let after = node.isRoot ? virtualFolders?.listed ?? [] : []
+        return opened(FolderHandle(.store(descriptor, after: after)), cached: cacheTime != .none && isTheSameForAll)
     }
 
-    private func opened(_ source: FolderHandle.Source, cached: Bool) -> OpenedFolder {
+    private func opened(_ handle: FolderHandle, cached: Bool) -> OpenedFolder {
         openHandles.add(1, ordering: .relaxed)
-        return OpenedFolder(handle: FolderHandle(source).handedToKernel(), cached: cached)
-    }
-
-    private func rootListing(_ descriptor: Descriptor) throws(Errno) -> [FolderHandle.ListedEntry] {
-        var entries: [FolderHandle.ListedEntry] = []
-        try FolderHandle.ReadAhead.all(of: descriptor) { entry in
-            entries.append(.init(name: EntryName(copying: entry.name), inode: entry.inode, type: mode_t(entry.type) << 12))
-        }
-        guard let virtualFolders else { return entries }
-        for name in virtualFolders.listedNames {
-            entries.append(.init(name: name, inode: virtualFolders.inode(of: name), type: S_IFDIR))
-        }
-        return entries
+        return OpenedFolder(handle: handle.handedToKernel(), cached: cached)
     }
 
     func readFolder(
@@ -59,34 +45,30 @@ extension MountedFileSystem {
         defer { if plus { node.listed.store(cl_monotonic_ns(), ordering: .relaxed) } }
         let view = stagedView(of: node, caller)
         switch handle.source {
-        case .list(let entries):
-            add(caller, in: node, view, entries, from: offset, plus: plus, to: &buffer)
-        case .root(let descriptor):
-            let entries = try handle.rootEntries(from: offset) { () throws(Errno) in try rootListing(descriptor) }
-            add(caller, in: node, view, entries, from: offset, plus: plus, to: &buffer)
-        case .store(let descriptor):
-            try handle.entries(from: offset, of: descriptor) { entry in
-                add(
+        case .list(let item, let opener):
+            try handle.listed(from: offset) { () throws(Errno) in
+                try listing(of: item, opener, node)
+            } _: { entry in add(entry, caller, in: node, view, plus: plus, to: &buffer) }
+        case .store(let descriptor, let after):
+            try handle.entries(from: offset, of: descriptor, after: after) { entry in
+                // Put there outside since: the virtual folder has the name.
+                if !after.isEmpty, after.contains(where: { $0.name.matches(entry.name) }) { return true }
+                return add(
                     caller, in: node, view, name: entry.name, inode: entry.inode, type: mode_t(entry.type) << 12,
                     next: entry.next_offset, plus: plus, to: &buffer)
-            }
+            } _: { entry in add(entry, caller, in: node, view, plus: plus, to: &buffer) }
         }
     }
 
-    /// Adds a list's entries from `offset` on, until the buffer is full.
+    /// Adds an entry of a list; false when the buffer is full.
     private func add(
-        _ caller: Caller, in folder: Node, _ view: StagedView?, _ entries: [FolderHandle.ListedEntry], from offset: Int64, plus: Bool,
+        _ entry: FolderHandle.ListedEntry, _ caller: Caller, in folder: Node, _ view: StagedView?, plus: Bool,
         to buffer: inout DirectoryBuffer
-    ) {
-        for index in min(Int(clamping: offset), entries.count)..<entries.count {
-            let entry = entries[index]
-            let isAdded = entry.name.withCString { name -> Bool in
-                if plus, let item = entry.item { return self.add(item, name, next: Int64(index + 1), caller, to: &buffer) }
-                return add(
-                    caller, in: folder, view, name: name, inode: entry.inode, type: entry.type, next: Int64(index + 1), plus: plus,
-                    to: &buffer)
-            }
-            if !isAdded { return }
+    ) -> Bool {
+        entry.name.withCString { name in
+            if plus, let item = entry.item { return add(item, name, next: entry.offset, caller, to: &buffer) }
+            return add(
+                caller, in: folder, view, name: name, inode: entry.inode, type: entry.type, next: entry.offset, plus: plus, to: &buffer)
         }
     }
 
@@ -141,7 +123,7 @@ extension MountedFileSystem {
     }
 
     func synchronizeFolder(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {
-        guard case .store(let descriptor) = FolderHandle.of(handle).source else {
+        guard case .store(let descriptor, _) = FolderHandle.of(handle).source else {
             let folder = try locator.reopened(store, flags: O_RDONLY | O_DIRECTORY)
             _ = try check(cl_fsync(folder.number, dataOnly ? 1 : 0))
             return
@@ -154,7 +136,7 @@ extension FolderHandle.ReadAhead {
     /// Every entry of a folder.
     static func all(of descriptor: Descriptor, _ body: (cl_dirent) -> Void) throws(Errno) {
         var ahead = FolderHandle.ReadAhead()
-        try ahead.entries(from: 0, of: descriptor) { entry in
+        _ = try ahead.entries(from: 0, of: descriptor) { entry in
             body(entry)
             return true
         }

@@ -8,7 +8,6 @@ final class VirtualFolders: Sendable {
     private let folders: [(name: EntryName, item: any VirtualItem)]
     /// Listed nowhere: going through the tree would have everything drawn.
     private let previews: PreviewsFolder
-    private let isListed: Bool
 
     /// Names that later virtual folders will have: nothing else may take them meanwhile.
     private static let reserved = [".search", ".favorites", ".scopes", ".sh_thumbnails"]
@@ -31,7 +30,10 @@ final class VirtualFolders: Sendable {
     init(_ parts: Parts, thumbnails: ThumbnailService) {
         previews = PreviewsFolder(PreviewService(thumbnails), .root)
         folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails)]))
-        isListed = parts.isListed
+        listed = parts.isListed
+            ? zip(folders, FolderHandle.offsetsAfter).map { folder, offset in
+                .init(name: folder.name, inode: folder.item.identity.inode, type: S_IFDIR, offset: offset)
+            } : []
     }
 
     func folder(named name: BorrowedName) -> (any VirtualItem)? {
@@ -44,9 +46,8 @@ final class VirtualFolders: Sendable {
         return folder(named: name) != nil || Self.reserved.contains { $0.matches(name) }
     }
 
-    var listedNames: [EntryName] { isListed ? folders.map(\.name) : [] }
-
-    func inode(of name: EntryName) -> UInt64 { folders.first { $0.name == name }!.item.identity.inode }
+    /// What the mount's root shows after the store's own entries.
+    let listed: [FolderHandle.ListedEntry]
 
     func document(ofLink link: any VirtualItem) -> StorePath? { (link as? VirtualLink)?.document }
 }
