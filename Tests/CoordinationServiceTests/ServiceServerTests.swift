@@ -146,9 +146,10 @@ struct ServiceServerTests {
         limits.messageTimeout = .milliseconds(300)
         try withServer(limits: limits) { socket, _ in
             let peer = RawPeer(socket)
-            let begun = ContinuousClock.now
-            while peer.send([0x20]), ContinuousClock.now - begun < .seconds(4) { usleep(20_000) }
-            #expect(ContinuousClock.now - begun < .seconds(2))
+            eventually {
+                usleep(20_000)
+                return !peer.send([0x20])
+            }
         }
     }
 
@@ -169,8 +170,10 @@ struct ServiceServerTests {
         try withServer(limits: limits) { socket, _ in
             let peer = RawPeer(socket)
             for _ in 0..<4 { peer.send(#"{"method":"org.quire.Mount.ListTags"}"#) }
-            usleep(600_000)
-            #expect(!peer.send(statusCall))
+            eventually {
+                usleep(20_000)
+                return !peer.send(statusCall)
+            }
         }
     }
 
@@ -306,11 +309,9 @@ struct ServiceConnectionTests {
         }
         listen(listener, 1)
         let connection = try ServiceConnection(to: path)
-        let begun = ContinuousClock.now
         #expect(throws: ServiceCallError.timedOut) {
             try connection.call("a.b", [String: String](), returning: [String: String].self, timeout: .milliseconds(200))
         }
-        #expect(ContinuousClock.now - begun < .seconds(2))
     }
 }
 

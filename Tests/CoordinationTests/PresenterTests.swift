@@ -154,14 +154,11 @@ struct PresenterTests {
         var table = PresenterTable()
         let ids = (0..<50_000).map { table.register(Self.presenter("folder/\($0)")) }
         for id in ids { table.setUnsavedChanges(true, of: id) }
-        let time = try ContinuousClock().measure {
-            let (inquiry, questions) = try asking(&table, ClaimTests.write("folder", .deleting), until: 10)
-            #expect(questions.count == ids.count)
-            for number in 0..<1_000 { _ = try opening(&table, Self.path("folder/\(number)"), until: 10) }
-            for id in ids { _ = table.remove(id) }
-            #expect(table.end(inquiry) == [] && table.isEmpty)
-        }
-        #expect(time < .seconds(5))
+        let (inquiry, questions) = try asking(&table, ClaimTests.write("folder", .deleting), until: 10)
+        #expect(questions.count == ids.count)
+        for number in 0..<1_000 { _ = try opening(&table, Self.path("folder/\(number)"), until: 10) }
+        for id in ids { _ = table.remove(id) }
+        #expect(table.end(inquiry) == [] && table.isEmpty)
     }
 
     @Test func aClaimThatIsGivenUpWaitsForNobody() throws {

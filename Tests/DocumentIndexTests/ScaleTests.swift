@@ -4,7 +4,8 @@ import Foundation
 import StorePrimitives
 import Testing
 
-/// 100,000 documents. Times are some ten times what a slow machine takes: they catch a missing index, not a busy machine.
+/// 100,000 documents. Times are printed; what asks for a few of them takes a small part of what gathering all takes, or an index is
+/// missing.
 @Suite(.serialized) struct ScaleTests {
     static let count = 100_000
 
@@ -17,12 +18,13 @@ import Testing
         }
     }
 
-    private func seconds(_ name: String, atMost limit: Double, _ body: () throws -> Void) throws {
+    @discardableResult
+    private func seconds(_ name: String, _ body: () throws -> Void) throws -> Double {
         let clock = ContinuousClock()
         let time = try clock.measure(body)
         let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
         print("scale: \(name): \(seconds * 1000) ms")
-        #expect(seconds < limit, "\(name) took \(seconds) s")
+        return seconds
     }
 
     private func residentKilobytes() -> Int {
@@ -36,6 +38,7 @@ import Testing
         let index = try DocumentIndex(folder: folder.path)
         let all = Self.documents()
         let before = residentKilobytes()
+        var few = 0.0
         func gather() throws {
             let pass = try index.beginGather()
             for start in stride(from: 0, to: all.count, by: 1000) {
@@ -43,44 +46,45 @@ import Testing
             }
             #expect(try index.finishGather(pass) == GatherResult(moved: 0, departed: 0))
         }
-        try seconds("first gather", atMost: 30) { () throws in try gather() }
-        try seconds("gather without changes", atMost: 15) { () throws in try gather() }
+        let gathering = try seconds("first gather") { () throws in try gather() }
+        try seconds("gather without changes") { () throws in try gather() }
         #expect(try index.count() == Self.count)
         print("scale: grown by \(residentKilobytes() - before) KiB")
-        try seconds("newest 50 of 50,000 tagged", atMost: 0.1) { () throws in
+        few += try seconds("newest 50 of 50,000 tagged") { () throws in
             #expect(try index.documents(tagged: [tag("even")], limit: 50).first?.modified == at(99_998))
         }
-        try seconds("two tags", atMost: 0.5) { () throws in
+        few += try seconds("two tags") { () throws in
             #expect(try index.documents(tagged: [tag("even"), tag("tag 4")], limit: 50).count == 50)
         }
-        try seconds("all tags", atMost: 0.5) { () throws in #expect(try index.tags().count == 26) }
-        try seconds("1000 lookups", atMost: 1) { () throws in
+        few += try seconds("all tags") { () throws in #expect(try index.tags().count == 26) }
+        try seconds("1000 lookups") { () throws in
             for number in 0..<1000 { #expect(try index.document(at: all[number * 100].path) != nil) }
         }
-        try seconds("10,000 uses", atMost: 10) { () throws in
+        try seconds("10,000 uses") { () throws in
             try index.apply((0..<10_000).map { .used(all[$0].path, by: anna, at: at(Int64($0)), written: true) })
         }
-        try seconds("newest 50 recents", atMost: 0.1) { () throws in
+        few += try seconds("newest 50 recents") { () throws in
             #expect(try index.recents(of: anna, limit: 50).first?.path == all[9_999].path)
         }
-        try seconds("move a folder of 1000", atMost: 1) { () throws in
+        #expect(few < gathering / 2)
+        try seconds("move a folder of 1000") { () throws in
             try index.apply([.moved(from: path("folder 3"), to: path("moved"), isFolder: true, takesOverTarget: false)])
         }
         #expect(try index.id("moved/sub 0/document 3000.txt") != nil)
-        try seconds("1000 changes, a transaction each", atMost: 10) { () throws in
+        try seconds("1000 changes, a transaction each") { () throws in
             for number in 0..<1000 { try index.apply([.used(all[number].path, by: anna, at: at(99_999), written: true)]) }
         }
-        try seconds("rename a tag on 50,000", atMost: 30) { () throws in
+        try seconds("rename a tag on 50,000") { () throws in
             #expect(try index.renameTag(tag("even"), to: tag("odd"), for: .all).count == 50_000)
         }
-        try seconds("checkpoint", atMost: 10) { () throws in try index.checkpoint() }
+        try seconds("checkpoint") { () throws in try index.checkpoint() }
         try index.close()
         var again: DocumentIndex?
-        try seconds("open and check", atMost: 5) { () throws in again = try DocumentIndex(folder: folder.path) }
+        try seconds("open and check") { () throws in again = try DocumentIndex(folder: folder.path) }
         let reopened = try #require(again)
         #expect(reopened.outcome == .opened)
         #expect(try reopened.count() == Self.count)
-        try seconds("everything gone", atMost: 30) { () throws in try reopened.gatherAll([]) }
+        try seconds("everything gone") { () throws in try reopened.gatherAll([]) }
         #expect(try reopened.count() == 0)
         print("scale: resident \(residentKilobytes()) KiB")
     }

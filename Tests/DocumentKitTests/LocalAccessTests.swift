@@ -257,9 +257,7 @@ struct LocalAccessTests {
             usleep(100_000)
             coordinator.cancel()
         }
-        let start = ContinuousClock.now
         #expect(throws: FileCoordinationError.cancelled) { try coordinator.coordinate(readingItemAt: doc) { _ in } }
-        #expect(ContinuousClock.now - start < .seconds(3))
         writer.end()
         #expect(throws: FileCoordinationError.cancelled) { try coordinator.coordinate(readingItemAt: doc) { _ in } }
         try impatient().coordinate(writingItemAt: doc) { _ in }

@@ -36,9 +36,9 @@ final class ChangeRecorder: Sendable {
     func forget() { told.state.withLock { $0.changes = [] } }
 
     /// Waits for a change that fits; nil after the time is over. The default is far over what is promised, for a machine
-    /// under load; `delay(of:until:)` measures.
+    /// under load.
     func first(
-        within milliseconds: Int64 = 2_000, _ fits: (OutsideChange) -> Bool
+        within milliseconds: Int64 = 60_000, _ fits: (OutsideChange) -> Bool
     ) -> OutsideChange? { entry(within: milliseconds, fits)?.change }
 
     private func entry(

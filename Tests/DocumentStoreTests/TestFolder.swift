@@ -18,10 +18,10 @@ final class TestFolder: Sendable {
         root = try Descriptor(opening: folder.path, flags: CL_O_PATH | O_DIRECTORY)
     }
 
-    /// Runs a script in the folder, in a process of its own; its exit status.
+    /// Runs a script in the folder, in a process of its own, up to its first failing command; its exit status.
     @discardableResult
     func shell(_ script: String, in place: String? = nil) throws -> Int32 {
-        try runProgram("sh", ["-c", "cd \"$0\" && { \(script)\n}", place ?? path]).status
+        try runProgram("sh", ["-ec", "cd \"$0\"; \(script)", place ?? path]).status
     }
 
     /// Writes a file from within this process.

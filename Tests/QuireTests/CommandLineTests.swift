@@ -174,9 +174,7 @@ struct StoreLockTests {
             folder.makeFile("lock", "1\n/docs")
             let ending = "cd \"$0\"; flock -o lock sh -c 'touch held; sleep 0.3' & until [ -e \"$0/held\" ]; do sleep 0.01; done"
             try #require(try runProgram("sh", ["-c", ending, folder.path]).status == 0)
-            let begun = ContinuousClock.now
             _ = try StoreLock(stateFolder: folder.path, mountPoint: Array("/other".utf8))
-            #expect(ContinuousClock.now - begun < .seconds(5))
         }
     }
 

@@ -21,7 +21,7 @@ struct MountHoldersTests {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-        let arguments = ["sh", "-c", "cd '\(folder)' && exec 7<'\(file)' && echo up && exec sleep 60"]
+        let arguments = ["sh", "-ec", "cd '\(folder)'; exec 7<'\(file)'; echo up; exec sleep 60"]
         let words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var pid: pid_t = 0

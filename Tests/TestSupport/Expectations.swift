@@ -33,10 +33,11 @@ public func expectErrno(
     }
 }
 
-/// Waits until `condition` holds, looking every 5 ms; records an issue if it never does within `limit`. Whether it held.
+/// Waits until `condition` holds, looking every 5 ms; records an issue if it never does within `limit`, which is
+/// generous: other programs may have the processors meanwhile. Whether it held.
 @discardableResult
 public func eventually(
-    within limit: Duration = .seconds(5), sourceLocation: SourceLocation = #_sourceLocation,
+    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) rethrows -> Bool {
     let end = ContinuousClock.now + limit

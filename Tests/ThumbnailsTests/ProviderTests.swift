@@ -67,7 +67,7 @@ struct ProviderTests {
         let table = ProviderTable(ownFolder: nil, systemFolders: [folder.path])
         #expect(names(table, "application/x-quire") == [])
         folder.makeFile("new.thumbnailer", "[Thumbnailer Entry]\nExec=true\nMimeType=application/x-quire;\n")
-        eventually(within: .seconds(5)) { names(table, "application/x-quire") == ["new"] }
+        eventually { names(table, "application/x-quire") == ["new"] }
     }
 
     @Test func placeholdersAreFilledIn() throws {

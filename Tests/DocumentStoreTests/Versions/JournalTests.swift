@@ -18,9 +18,9 @@ import Testing
             self.folder = folder
             self.name = name
             let force = kind == .xfs ? "-f" : "-F"
-            let making = making.map { "truncate -s 400M \(name).img && mkfs.\(kind) -q \(force) \($0) \(name).img" } ?? "true"
+            let making = making.map { "truncate -s 400M \(name).img; mkfs.\(kind) -q \(force) \($0) \(name).img" } ?? "true"
             let options = kind == .xfs ? "loop,nouuid" : "loop"
-            try #require(try folder.shell("\(making) && mkdir -p \(name) && mount -o \(options) \(name).img \(name)") == 0)
+            try #require(try folder.shell("\(making); mkdir -p \(name); mount -o \(options) \(name).img \(name)") == 0)
         }
 
         deinit { _ = try? folder.shell("umount -l \(name)") }
@@ -53,7 +53,7 @@ import Testing
             _ = try check(cl_fsync(other.number, 0))
             try folder.shell("cp store.img after.img")
             let after = try Image(folder, "after", kind)
-            let isWhole = "[ $(stat -c %s after/doc) = 200000 ] && [ $(tr -d n <after/doc | wc -c) = 0 ]"
+            let isWhole = "[ $(stat -c %s after/doc) = 200000 ]; [ $(tr -d n <after/doc | wc -c) = 0 ]"
             #expect(try folder.shell(isWhole) == 0, "\(writing)")
             withExtendedLifetime((image, after)) {}
         }

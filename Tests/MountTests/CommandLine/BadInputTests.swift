@@ -133,7 +133,7 @@ extension MountTests {
                 #expect(result.status == 1)
                 #expect(result.errors.contains("newer Quire"))
                 #expect(!mount.isMounted)
-                #expect(try mount.shell("cat \"$QUIRE_STATE_HOME\"/*/index* | cmp - \"$T/index\" && echo kept", in: "/") == "kept")
+                try mount.shell("cat \"$QUIRE_STATE_HOME\"/*/index* | cmp - \"$T/index\"", in: "/")
             }
         }
 
@@ -149,7 +149,7 @@ extension MountTests {
             try mount.refuses("echo more >>doc; head -c 100k /dev/zero >other", "No space left on device")
             #expect(try mount.shell("head -1 doc; rm big") == "text")
             // The space is free when the kernel forgets the file.
-            try eventually(within: .seconds(2)) {
+            try eventually {
                 try mount.shell("echo $(($(stat -f -c %a .) > 100))", in: mount.store) == "1"
             }
             #expect(try mount.shell("echo more >new; cat new; mv new doc; cat doc") == "more\nmore")

@@ -3,50 +3,41 @@ import TestSupport
 import Testing
 
 extension MountTests {
-    /// How a mount ends: soon, whoever is at work in it, and so that it can be made again at once.
+    /// How a mount ends, whoever is at work in it, and so that it can be made again at once. How soon the benchmarks measure.
     struct EndingTests {
         /// What goes on in the mount just before its daemon is told to end.
         static let activities = ["true", "for n in $(seq 50); do echo text >file$n; done", "cat doc >/dev/null"]
 
-        /// A busy machine may hold up a round, threads of low priority above all: the best of ten counts.
-        private func expectEnd(
-            of mount: Mount, after script: String, within limit: Duration, by end: (pid_t) throws -> Void
-        ) throws {
-            var best = Duration.seconds(3600)
-            for _ in 1...10 where best >= limit {
-                if !mount.isMounted { try mount.mount() }
-                try mount.shell(script)
-                let daemon = try #require(mount.daemon)
-                let begun = ContinuousClock.now
-                try end(daemon)
-                eventually { Mount.hasEnded(daemon) }
-                best = min(best, ContinuousClock.now - begun)
-                #expect(!mount.isMounted)
-            }
-            #expect(best < limit)
+        private func expectEnd(of mount: Mount, after script: String, by end: (pid_t) throws -> Void) throws {
+            if !mount.isMounted { try mount.mount() }
+            try mount.shell(script)
+            let daemon = try #require(mount.daemon)
+            try end(daemon)
+            eventually { Mount.hasEnded(daemon) }
+            #expect(!mount.isMounted)
         }
 
         @Test(arguments: Account.allCases, activities)
-        func aMountWithNothingOpenEndsWithinHalfASecond(account: Account, activity: String) throws {
+        func aMountWithNothingOpenEnds(account: Account, activity: String) throws {
             try withMount(account, prepare: "echo text >doc") { mount in
-                try expectEnd(of: mount, after: activity, within: .milliseconds(500)) { kill($0, SIGTERM) }
-                try expectEnd(of: mount, after: activity, within: .milliseconds(500)) { _ in try mount.unmount() }
+                try expectEnd(of: mount, after: activity) { kill($0, SIGTERM) }
+                try expectEnd(of: mount, after: activity) { _ in try mount.unmount() }
             }
         }
 
-        @Test func aMountThatIsBeingGatheredEndsWithinHalfASecond() throws {
+        @Test func aMountThatIsBeingGatheredEnds() throws {
             let many = "python3 -c 'import os\nfor n in range(60000): os.mkdir(str(n))'"
             try withMount(in: "/dev/shm", prepare: many) { mount in
-                try expectEnd(of: mount, after: "true", within: .milliseconds(500)) { kill($0, SIGTERM) }
+                try expectEnd(of: mount, after: "true") { kill($0, SIGTERM) }
                 // Otherwise nothing was ended in the middle of it.
                 try mount.mount()
                 #expect(try !mount.quire("status", "--json", mount.path).output.contains("\"state\" : \"done\""))
             }
         }
 
-        @Test func closingTheLastFileEndsItBeforeTheSecondIsOver() throws {
+        @Test func whatIsOpenIsReadAfterTheMountHasGone() throws {
             try withMount(prepare: "echo text >doc") { mount in
-                try expectEnd(of: mount, after: "true", within: .milliseconds(900)) { daemon in
+                try expectEnd(of: mount, after: "true") { daemon in
                     let file = open(mount.path + "/doc", O_RDONLY)
                     kill(daemon, SIGTERM)
                     eventually { !mount.isMounted }
@@ -75,11 +66,11 @@ extension MountTests {
                     os.kill(\(daemon), signal.SIGTERM)
                     while mounted(): time.sleep(0.005)
                     doc.write("late"); doc.close()
-                    while not ended() and time.monotonic() - begun < 10: time.sleep(0.005)
+                    while not ended() and time.monotonic() - begun < 100: time.sleep(0.005)
                     print(time.monotonic() - begun)
                     """)
                 let took = try #require(Double(seconds))
-                #expect(took > 0.9 && took < 5)
+                #expect(took > 0.9)
                 #expect(try mount.shell("cat \"$S/doc\"", in: "/") == "text\nlate")
             }
         }
@@ -191,19 +182,17 @@ extension MountTests {
             os.kill(daemon, signal.SIGTERM)
             def mounted():
                 with open("/proc/self/mounts") as table: return any(line.split()[1] == M for line in table)
-            while mounted() and time.monotonic() - begun < 20: time.sleep(0.005)
-            gone = time.monotonic() - begun
-            if gone > 5: print("the mount went after", gone)
+            while mounted(): time.sleep(0.005)
             # The file held open has it serve those who are inside for a second yet.
             def ended():
                 try:
                     with open("/proc/%d/stat" % daemon) as status: return status.read().rsplit(") ")[1][0] == "Z"
                 except FileNotFoundError: return True
-            while not ended() and time.monotonic() - begun < 20: time.sleep(0.005)
+            while not ended(): time.sleep(0.005)
             took = time.monotonic() - begun
-            if not 0.9 < took < 5: print("the daemon ended after", took)
+            if took < 0.9: print("the daemon ended after", took)
             open(T + "/stop", "w").close()
-            while workers and time.monotonic() - begun < took + 10:
+            while workers and time.monotonic() - begun < took + 60:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid:
                     if status: print(workers[pid], "ended with", status)
@@ -235,7 +224,7 @@ extension MountTests {
             try withMount(account, inPlace: inPlace) { mount in
                 let daemon = try #require(mount.daemon)
                 let result = try mount.attempt(
-                    "cat >\"$T/program\" <<'END'\n\(Self.program)\nEND\npython3 \"$T/program\" \(daemon)", in: "/", limit: .seconds(60))
+                    "cat >\"$T/program\" <<'END'\n\(Self.program)\nEND\npython3 \"$T/program\" \(daemon)", in: "/", limit: .seconds(180))
                 #expect(result.status == 0 && result.output == "", "\(result)")
                 try mount.mount()
                 #expect(try mount.shell("head -c 4 work/held") == "kept")

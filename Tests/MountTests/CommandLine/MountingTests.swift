@@ -48,8 +48,7 @@ extension MountTests {
             defer { mount.end() }
             try mount.shell("""
                 quire mount "$S" "$M" --foreground 2>"$T/log" & daemon=$!
-                for n in $(seq 100); do mountpoint -q "$M" && break; sleep 0.05; done
-                mountpoint -q "$M"; kill -INT $daemon; wait $daemon; if mountpoint -q "$M"; then exit 1; fi
+                eventually mountpoint -q "$M"; kill -INT $daemon; wait $daemon; expect_fails mountpoint -q "$M"
                 """, in: "/")
         }
 
@@ -73,7 +72,7 @@ extension MountTests {
                 let result = try mount.attempt("""
                     coproc unshare -m bash -c 'echo there; read line; cat "$M/doc"; read line'
                     container=$COPROC_PID; exec 7<&${COPROC[0]} 8>&${COPROC[1]}; head -1 <&7 | grep -q there
-                    cd /; quire unmount "$M"; if mountpoint -q "$M"; then exit 1; fi
+                    cd /; quire unmount "$M"; expect_fails mountpoint -q "$M"
                     echo >&8; head -1 <&7; echo $container; kill -0 \(try #require(mount.daemon)); echo >&8; wait $container
                     """)
                 let lines = result.output.split(separator: "\n")
@@ -87,7 +86,7 @@ extension MountTests {
         func lazyUnmountingFreesThePlaceAndEndsWithTheLastUser(account: Account) throws {
             try withMount(account, prepare: "echo text >doc") { mount in
                 try mount.shell("""
-                    exec 9>>doc; cd /; quire unmount --lazy "$M"; if mountpoint -q "$M"; then exit 1; fi; ls "$M" | wc -l | grep -x 0
+                    exec 9>>doc; cd /; quire unmount --lazy "$M"; expect_fails mountpoint -q "$M"; ls "$M" | wc -l | grep -x 0
                     echo late >&9; kill -0 \(try #require(mount.daemon))
                     """)
                 eventually { mount.daemon.map(Mount.hasEnded) ?? false }

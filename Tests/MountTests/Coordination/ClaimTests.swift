@@ -11,7 +11,7 @@ extension MountTests {
             rm -f "$T/go" "$T/held"
             quire coordinate \(words) -- sh -c 'touch "$T/held"; while [ ! -e "$T/go" ]; do sleep 0.02; done; \(command)' &
             holder=$!
-            while [ ! -e "$T/held" ]; do sleep 0.02; done
+            eventually [ -e "$T/held" ]
 
             """
         }
@@ -20,8 +20,8 @@ extension MountTests {
         func aClaimKeepsOthersOut(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "echo old >doc; echo old >other") { (mount: Mount) throws in
                 try mount.shell(Self.held("--write doc") + """
-                    status=0; quire coordinate --write doc --write other --timeout 0.2 -- true 2>"$T/errors" || status=$?
-                    [ $status = 75 ] && grep 'doc is held by quire sh (pid ' "$T/errors"
+                    expect_status 75 quire coordinate --write doc --write other --timeout 0.2 -- true 2>"$T/errors"
+                    grep 'doc is held by quire sh (pid ' "$T/errors"
                     quire coordinate --write other --timeout 0 -- true
                     quire coordinate --read doc --option immediately --timeout 0 -- cat doc
                     touch "$T/go"; wait $holder
@@ -38,8 +38,8 @@ extension MountTests {
                     (echo created >|doc.new; mv doc.new moved)
                     sleep 0.5; [ ! -e "$T/written" ]
                     # Nobody waits who reads, or changes names and attributes.
-                    [ "$(timeout 5 cat doc)" = old ]; timeout 5 chmod 640 doc; timeout 5 ln doc link; timeout 5 rm link
-                    touch "$T/go"; wait $holder $writer
+                    [ "$(cat doc)" = old ]; chmod 640 doc; ln doc link; rm link; [ ! -e "$T/written" ]
+                    touch "$T/go"; expect_ended $holder $writer
                     [ "$(cat doc)" = "$(printf 'old\\nclaimed\\nmore')" ]
                     """)
             }
@@ -52,12 +52,12 @@ extension MountTests {
                     status=0; quire coordinate --write folder -- sh -c '
                         echo new >folder/deep/doc; echo new >folder/new; rm folder/other; touch "$T/held"
                         while [ ! -e "$T/go" ]; do sleep 0.02; done; exit 3' &
-                    holder=$!; while [ ! -e "$T/held" ]; do sleep 0.02; done
+                    holder=$!; eventually [ -e "$T/held" ]
                     [ "$(cat folder/deep/doc folder/other)" = "$(printf 'old\\nold')" ]; [ ! -e folder/new ]
-                    status=0; quire coordinate --write folder/deep/doc --timeout 0.2 -- true || status=$?; [ $status = 75 ]
+                    expect_status 75 quire coordinate --write folder/deep/doc --timeout 0.2 -- true
                     (echo more >>folder/deep/doc; touch "$T/written") & writer=$!
                     sleep 0.5; [ ! -e "$T/written" ]
-                    touch "$T/go"; status=0; wait $holder || status=$?; [ $status = 3 ]; wait $writer
+                    touch "$T/go"; expect_status 3 wait $holder; wait $writer
                     [ "$(cat folder/deep/doc folder/other)" = "$(printf 'old\\nmore\\nold')" ]; [ ! -e folder/new ]
                     """)
             }
@@ -69,7 +69,7 @@ extension MountTests {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
                 try mount.shell(Self.held("--write doc") + """
                     cut() { python3 -c 'import os; os.truncate("doc", 1)'; }
-                    ! cut 2>"$T/errors"; grep 'Device or resource busy' "$T/errors"; [ "$(cat doc)" = old ]
+                    expect_status 1 cut 2>"$T/errors"; grep 'Device or resource busy' "$T/errors"; [ "$(cat doc)" = old ]
                     touch "$T/go"; wait $holder; cut; [ "$(cat doc)" = o ]
                     """)
             }
@@ -80,9 +80,9 @@ extension MountTests {
                 try mount.shell(Self.held("--write doc") + """
                     for open in 'echo new >doc' 'echo new >>doc' 'exec 3<>doc'; do
                         started=$(date +%s%N)
-                        LC_ALL=C bash -c "$open" 2>"$T/errors" && exit 1
+                        LC_ALL=C expect_status 1 bash -c "$open" 2>"$T/errors"
                         grep 'Device or resource busy' "$T/errors"
-                        took=$(( ($(date +%s%N) - started) / 1000000 )); [ $took -ge 450 ] && [ $took -lt 3000 ]
+                        took=$(( ($(date +%s%N) - started) / 1000000 )); [ $took -ge 450 ]
                     done
                     touch "$T/go"; wait $holder; echo new >doc
                     """)
@@ -96,7 +96,7 @@ extension MountTests {
                     for signal in KILL TERM INT; do
                         python3 -c 'import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); open("doc", "w")' & opener=$!
                         sleep 0.3; kill -$signal $opener
-                        timeout 3 tail --pid=$opener -f /dev/null
+                        expect_status $((128 + $(kill -l $signal))) wait $opener
                     done
                     # A signal that is handled ends no open.
                     python3 -c '
@@ -104,7 +104,7 @@ extension MountTests {
                     signal.signal(signal.SIGALRM, lambda *_: None)
                     signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
                     os.close(os.open("doc", os.O_WRONLY)); signal.setitimer(signal.ITIMER_REAL, 0)' & opener=$!
-                    sleep 0.5; touch "$T/go"; wait $holder $opener
+                    sleep 0.5; touch "$T/go"; expect_ended $holder $opener
                     """)
             }
         }
@@ -117,9 +117,9 @@ extension MountTests {
                         python3 -c '
                     import os, sys, time
                     f = open("doc", sys.argv[1]); open(os.environ["T"] + "/open", "w"); time.sleep(1); f.write("new\\n")' $mode & writer=$!
-                        while [ ! -e "$T/open" ]; do sleep 0.02; done
-                        status=0; quire coordinate --write doc --timeout 0.2 -- true 2>"$T/errors" || status=$?
-                        [ $status = 75 ] && grep "doc is held by python3 (pid $writer)" "$T/errors"
+                        eventually [ -e "$T/open" ]
+                        expect_status 75 quire coordinate --write doc --timeout 0.2 -- true 2>"$T/errors"
+                        grep "doc is held by python3 (pid $writer)" "$T/errors"
                         [ "$(quire coordinate --read doc -- cat doc)" = new ]
                         wait $writer; rm "$T/open"
                     done
@@ -132,7 +132,7 @@ extension MountTests {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
                 try mount.shell(Self.held("--write doc") + """
                     kill -9 $holder; wait $holder || true
-                    timeout 5 quire coordinate --write doc --timeout 3 -- sh -c 'echo new >doc'
+                    quire coordinate --write doc --timeout 60 -- sh -c 'echo new >doc'
                     # What it had started ends by this.
                     touch "$T/go"; [ "$(cat doc)" = new ]; sleep 0.2
                     """)
@@ -147,10 +147,9 @@ extension MountTests {
                     import os, time
                     with open(os.environ["T"] + "/pid", "w") as file: file.write("%d\\n" % os.getpid())
                     time.sleep(60)' & holder=$!
-                    while [ ! -s "$T/pid" ]; do sleep 0.02; done; command=$(cat "$T/pid")
+                    eventually [ -s "$T/pid" ]; command=$(cat "$T/pid")
                     kill -0 $command; kill -9 $holder; wait $holder || true
-                    for try in $(seq 100); do kill -0 $command 2>/dev/null || break; sleep 0.02; done
-                    ! kill -0 $command 2>/dev/null
+                    eventually '! kill -0 $command 2>/dev/null'
                     """)
             }
         }
@@ -159,10 +158,9 @@ extension MountTests {
         func aFolderIsClaimedWithWhatIsInIt(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "mkdir -p pack/in; echo old >pack/in/doc; echo old >beside") { (mount: Mount) throws in
                 try mount.shell(Self.held("--write pack --option moving", "mv pack moved") + """
-                    status=0; quire coordinate --write pack/in/doc --timeout 0.2 -- true 2>/dev/null || status=$?
-                    [ $status = 75 ]
+                    expect_status 75 quire coordinate --write pack/in/doc --timeout 0.2 -- true 2>/dev/null
                     (echo more >>pack/in/doc) & writer=$!
-                    echo more >>beside; sleep 0.3; touch "$T/go"; wait $holder $writer
+                    echo more >>beside; sleep 0.3; touch "$T/go"; expect_ended $holder $writer
                     [ "$(cat moved/in/doc)" = "$(printf 'old\\nmore')" ]
                     """)
             }
@@ -184,16 +182,16 @@ extension MountTests {
         @Test func theStatusOfTheCommandIsPassedOn() throws {
             try withSharedMount(.root, prepare: "echo old >doc") { (mount: Mount) throws in
                 try mount.shell("""
-                    status=0; quire coordinate --read doc -- sh -c 'exit 7' || status=$?; [ $status = 7 ]
-                    status=0; quire coordinate --read doc -- sh -c 'kill -TERM $$' || status=$?; [ $status = 143 ]
-                    status=0; quire coordinate --read doc -- no-such-command 2>/dev/null || status=$?; [ $status = 127 ]
-                    status=0; quire coordinate --read doc -- /etc/passwd 2>/dev/null || status=$?; [ $status = 126 ]
+                    expect_status 7 quire coordinate --read doc -- sh -c 'exit 7'
+                    expect_status 143 quire coordinate --read doc -- sh -c 'kill -TERM $$'
+                    expect_status 127 quire coordinate --read doc -- no-such-command 2>/dev/null
+                    expect_status 126 quire coordinate --read doc -- /etc/passwd 2>/dev/null
                     [ "$(echo from here | quire coordinate --write doc -- cat)" = "from here" ]
                     for wrong in "--read doc" "-- true" "--read doc --option silently -- true" "--write doc --timeout -1 -- true"; do
-                        status=0; quire coordinate $wrong 2>/dev/null || status=$?; [ $status = 64 ]
+                        expect_status 64 quire coordinate $wrong 2>/dev/null
                     done
-                    status=0; quire coordinate --read /etc/passwd -- true 2>"$T/errors" || status=$?
-                    [ $status = 1 ] && grep 'is in no Quire mount' "$T/errors"
+                    expect_status 1 quire coordinate --read /etc/passwd -- true 2>"$T/errors"
+                    grep 'is in no Quire mount' "$T/errors"
                     """)
             }
         }
@@ -203,8 +201,8 @@ extension MountTests {
                 let daemon = try #require(mount.daemon)
                 try mount.shell("exec 2>\"$T/errors\"\n" + Self.held("--write doc") + """
                     kill -9 \(daemon)
-                    touch "$T/go"; status=0; wait $holder || status=$?
-                    [ $status = 1 ] && grep 'its daemon closed the connection' "$T/errors"
+                    touch "$T/go"; expect_status 1 wait $holder
+                    grep 'its daemon closed the connection' "$T/errors"
                     cd /; quire mount "$S" "$M" -o allow_other; cd "$M"; quire coordinate --write doc -- true
                     """)
                 try mount.noteDaemon()
@@ -218,8 +216,8 @@ extension MountTests {
                 try mount.shell("""
                     cd "$M"; quire coordinate --read doc -- true; quire coordinate --write own/new -- sh -c 'echo new >own/new'
                     for claim in '--read private' '--write private' '--write doc' '--write new'; do
-                        status=0; quire coordinate $claim -- true 2>"$T/theirs/errors" || status=$?
-                        [ $status = 1 ] && grep 'may not read or write' "$T/theirs/errors"
+                        expect_status 1 quire coordinate $claim -- true 2>"$T/theirs/errors"
+                        grep 'may not read or write' "$T/theirs/errors"
                     done
                     """, as: user)
             }

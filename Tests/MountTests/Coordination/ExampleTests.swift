@@ -21,7 +21,7 @@ extension MountTests {
                     except OSError: pass
                 def type(self, keys): os.write(self.fd, keys.encode())
                 def expect(self, text):
-                    end = time.monotonic() + 10
+                    end = time.monotonic() + 60
                     while text not in self.text:
                         if time.monotonic() > end: raise AssertionError("%r is not on the screen: %r" % (text, self.text))
                         time.sleep(0.01)
@@ -58,19 +58,18 @@ extension MountTests {
             try withSharedMount(kind, prepare: "mkdir -p folder/in; echo one >folder/doc; echo two >folder/in/deep") { (mount: Mount) throws in
                 try mount.shell("""
                     copy="$T/copy"; rm -rf "$copy"
-                    until_true() { for try in $(seq 250); do if eval "$1"; then return; fi; sleep 0.02; done; echo "not: $1"; cat "$T/log"; exit 1; }
-                    trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+                    trap 'kill $(jobs -p) 2>/dev/null || true; cat "$T/log" >&2' EXIT
                     QuireSync folder "$copy" >"$T/log" 2>&1 & agent=$!
-                    until_true 'grep -q "waiting for changes" "$T/log"'
-                    [ "$(cat "$copy/doc")" = one ] && [ "$(cat "$copy/in/deep")" = two ]
+                    eventually 'grep -q "waiting for changes" "$T/log"'
+                    [ "$(cat "$copy/doc")" = one ]; [ "$(cat "$copy/in/deep")" = two ]
                     # In the middle of a save there is nothing new to copy.
                     (printf 'half '; sleep 1; echo whole) >folder/doc & saver=$!
                     for look in $(seq 20); do content=$(cat "$copy/doc"); [ "$content" = one ] || [ "$content" = "half whole" ]; sleep 0.03; done
-                    wait $saver; until_true '[ "$(cat "$copy/doc")" = "half whole" ]'
-                    echo new >folder/in/made; until_true '[ "$(cat "$copy/in/made")" = new ]'
-                    mv folder/doc folder/in/moved; until_true '[ "$(cat "$copy/in/moved")" = "half whole" ] && [ ! -e "$copy/doc" ]'
-                    mv folder/in folder/out; until_true '[ "$(cat "$copy/out/deep")" = two ] && [ ! -e "$copy/in" ]'
-                    rm folder/out/deep; until_true '[ ! -e "$copy/out/deep" ]'
+                    wait $saver; eventually '[ "$(cat "$copy/doc")" = "half whole" ]'
+                    echo new >folder/in/made; eventually '[ "$(cat "$copy/in/made")" = new ]'
+                    mv folder/doc folder/in/moved; eventually '[ "$(cat "$copy/in/moved")" = "half whole" ] && [ ! -e "$copy/doc" ]'
+                    mv folder/in folder/out; eventually '[ "$(cat "$copy/out/deep")" = two ] && [ ! -e "$copy/in" ]'
+                    rm folder/out/deep; eventually '[ ! -e "$copy/out/deep" ]'
                     [ -z "$(find "$copy" -name '.*.part')" ]
                     kill $agent; wait $agent || true
                     """)

@@ -14,8 +14,7 @@ extension MountTests {
             try run(kind, """
                 inside <<'END'
                 quire coordinate --write one -- sh -c 'echo inner >one; touch "$T/inner"; sleep 1; test "$(cat one)" = inner && exit 3' &
-                until [ -e "$T/inner" ]; do sleep 0.02; done; echo outer >one
-                status=0; wait $! || status=$?; [ $status = 3 ]; [ "$(cat one)" = outer ]
+                eventually [ -e "$T/inner" ]; echo outer >one; expect_status 3 wait $!; [ "$(cat one)" = outer ]
                 outside <<<'[ "$(cat one)" = "old one" ]'
                 END
                 [ "$(cat one)" = outer ]
@@ -60,7 +59,7 @@ extension MountTests {
                 echo draft >draft; sleep 0.1
                 for ending in 'exit 3' 'kill -9 $PPID $$'; do
                     echo "mv draft one; [ \\"\\$(cat one)\\" = draft ]; $ending" | inside || true
-                    for try in $(seq 100); do [ -e draft ] && break; sleep 0.05; done
+                    eventually [ -e draft ]
                     [ "$(cat one)" = 'old one' ]; [ "$(cat draft)" = draft ]; [ "$(ls | tr '\n' ' ')" = 'draft one two ' ]
                 done
                 echo draft2 >draft; rm draft
@@ -88,9 +87,8 @@ extension MountTests {
                 inside <<'END' &
                 mv one two; ln shared new; echo $PPID $$ >"$T/saved.new"; mv "$T/saved.new" "$T/saved"; exec sleep 60
                 END
-                while [ ! -e "$T/saved" ]; do sleep 0.02; done
-                kill -9 $(cat "$T/saved")
-                for try in $(seq 100); do quire coordinate --write one --timeout 0 -- true 2>/dev/null && break; sleep 0.05; done
+                eventually [ -e "$T/saved" ]; kill -9 $(cat "$T/saved")
+                eventually 'quire coordinate --write one --timeout 0 -- true 2>/dev/null'
                 [ "$(stat -c '%a %h' shared one | tr '\n' ' ')" = '644 1 644 1 ' ]; rm shared
                 """)
         }
@@ -146,9 +144,7 @@ extension MountTests {
             try run(kind, """
                 head -c 300M /dev/zero >one
                 quire coordinate --write one -- sh -c '(printf x | dd of=one conv=notrunc 2>/dev/null) & sleep 0.05; kill -9 $PPID' || true
-                for try in $(seq 200); do
-                    quire coordinate --write one --timeout 0 -- sh -c 'echo next >one' 2>/dev/null && break; sleep 0.05
-                done
+                eventually "quire coordinate --write one --timeout 0 -- sh -c 'echo next >one' 2>/dev/null"
                 [ "$(cat one)" = next ]
                 """)
         }
@@ -158,9 +154,10 @@ extension MountTests {
             try run(kind, """
                 inside <<'END'
                 echo more >>one
-                outside <<<'flock one sleep 1 >/dev/null 2>&1 & sleep 0.2'
-                status=0; flock -n one true || status=$?; [ $status = 1 ]; flock -w 5 one true
-                flock one sleep 1 & sleep 0.2; outside <<<'! flock -n one true'; wait
+                outside <<<'flock one sh -c "touch $T/locked; sleep 1" >/dev/null 2>&1 & eventually [ -e "$T/locked" ]'
+                expect_status 1 flock -n one true; flock -w 60 one true; rm "$T/locked"
+                flock one sh -c 'touch "$T/locked"; until [ -e "$T/seen" ]; do sleep 0.02; done' & eventually [ -e "$T/locked" ]
+                outside <<<'expect_status 1 flock -n one true'; touch "$T/seen"; wait $!; rm "$T/locked" "$T/seen"
                 END
                 flock -n one true
                 """)

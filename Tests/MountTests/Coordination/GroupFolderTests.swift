@@ -7,8 +7,8 @@ extension MountTests {
     struct GroupFolderTests {
         /// `within` runs the script in its input within a claim of `folder`, and `look` prints all that is in it.
         private static let functions = """
-            within() { cat >"$T/inside"; quire coordinate --write folder -- bash -euo pipefail "$T/inside"; }
-            failing() { status=0; within || status=$?; [ $status = 3 ]; }
+            within() { cat >"$T/inside"; quire coordinate --write folder -- bash -c '. "$PRELUDE"; . "$0"' "$T/inside"; }
+            failing() { expect_status 3 within; }
             look() { find folder -printf '%p %y %l\\n' | sort; find folder -type f | sort | xargs cat; }
             kept() { quire recover list . | grep -cw folder || true; }
             kept_before=$(kept); nothing_kept() { [ $(kept) = $kept_before ]; }
@@ -29,7 +29,7 @@ extension MountTests {
             try run(kind, """
                 look >"$T/before"; inode=$(stat -c %i folder/in/b)
                 failing <<'END'
-                rm -r folder/in folder/empty; [ "$(ls folder)" = a ]; ! ls folder/in 2>/dev/null || exit 4; rm -r folder; [ ! -e folder ]
+                rm -r folder/in folder/empty; [ "$(ls folder)" = a ]; expect_status 2 ls folder/in 2>/dev/null; rm -r folder; [ ! -e folder ]
                 outside <<<'find folder -printf "%p %y %l\\n" | sort >"$T/meanwhile"; find folder -type f | sort | xargs cat >>"$T/meanwhile"'
                 exit 3
                 END
@@ -95,8 +95,8 @@ extension MountTests {
         @Test(arguments: SaveMount.accounts)
         func aFolderOfWhichAllIsClaimed(kind: SaveMount) throws {
             try run(kind, """
-                quire coordinate --write photos/p -- sh -c 'rm -r photos; [ ! -e photos ]; exit 3' || [ $? = 3 ]; [ "$(cat photos/p)" = p ]
-                ! quire coordinate --write folder/a -- sh -c 'rm folder/a; rmdir folder' 2>/dev/null || exit 1; [ -e folder/a ]
+                expect_status 3 quire coordinate --write photos/p -- sh -ec 'rm -r photos; [ ! -e photos ]; exit 3'; [ "$(cat photos/p)" = p ]
+                expect_status 1 quire coordinate --write folder/a -- sh -c 'rm folder/a; rmdir folder' 2>/dev/null; [ -e folder/a ]
                 quire coordinate --write photos/p -- rm -r photos; [ ! -e photos ]; [ ! -e "$S/photos" ]
                 """)
         }
@@ -114,7 +114,7 @@ extension MountTests {
             try run(kind, """
                 look >"$T/before"
                 within <<'END'
-                status=0; quire coordinate --write folder -- sh -c 'rm -r folder/in; exit 3' || status=$?; [ $status = 3 ]
+                expect_status 3 quire coordinate --write folder -- sh -c 'rm -r folder/in; exit 3'
                 [ -e folder/in/b ]; rm -r folder/empty; quire coordinate --write folder -- rm -r folder/in; [ ! -e folder/in ]
                 outside <<<'[ -e folder/in/b ]; [ -d folder/empty ]'
                 END
@@ -134,7 +134,7 @@ extension MountTests {
                 END
                 look | cmp - "$T/before"; nothing_kept
                 quire coordinate --write folder -- sh -c "$change; kill -9 \\$PPID; exec sleep 60" || true
-                for try in $(seq 200); do quire coordinate --write folder --timeout 0 -- true 2>/dev/null && break; sleep 0.05; done
+                eventually 'quire coordinate --write folder --timeout 0 -- true 2>/dev/null'
                 look | cmp - "$T/before"
                 within <<<"$change"
                 [ "$(readlink folder/current folder/other | tr '\\n' ' ')" = 'in/deep/c in ' ]; [ ! -L folder/in/link ]; [ ! -L folder/new ]

@@ -56,9 +56,8 @@ extension MountTests {
                 echo new one >one; echo new two >two; echo new >new; echo $PPID $$ >"$T/saved.new"; mv "$T/saved.new" "$T/saved"
                 exec sleep 60
                 END
-                while [ ! -e "$T/saved" ]; do sleep 0.02; done
-                kill -9 $(cat "$T/saved")
-                for try in $(seq 100); do quire coordinate --write one --timeout 0 -- true 2>/dev/null && break; sleep 0.05; done
+                eventually [ -e "$T/saved" ]; kill -9 $(cat "$T/saved")
+                eventually 'quire coordinate --write one --timeout 0 -- true 2>/dev/null'
                 [ "$(cat one two)" = "$(printf 'old one\nold two')" ]; [ "$(ls | tr '\n' ' ')" = 'one two ' ]
                 # It is not lost.
                 quire recover list . | grep -w two
@@ -101,7 +100,7 @@ extension MountTests {
         func removalsWaitForTheEndToo(kind: SaveMount) throws {
             try run(kind, """
                 inside <<'END'
-                rm one; echo new >new; [ "$(ls | tr '\n' ' ')" = 'new two ' ]; ! cat one 2>/dev/null || exit 1
+                rm one; echo new >new; [ "$(ls | tr '\n' ' ')" = 'new two ' ]; expect_status 1 cat one 2>/dev/null
                 outside <<<'[ "$(ls | tr "\\n" " ")" = "one two " ]; cat one'
                 END
                 [ "$(ls | tr '\n' ' ')" = 'new two ' ]
@@ -118,7 +117,7 @@ extension MountTests {
                 rm one; echo new two >two
                 for round in 1 2 3 4 5; do
                     for name in one two; do echo old $name >"$S/$name"; done; sleep 0.1
-                    ! cat one 2>/dev/null || exit 1; [ "$(cat two)" = 'new two' ]
+                    expect_status 1 cat one 2>/dev/null; [ "$(cat two)" = 'new two' ]
                     outside <<<'[ "$(cat one two)" = "$(printf "old one\\nold two")" ]'
                 done
                 END
@@ -153,13 +152,14 @@ extension MountTests {
         func theyAreToldOfOnce(kind: SaveMount) throws {
             try run(kind, """
                 quire watch . >"$T/events" & watcher=$!
-                while [ ! -s "$T/events" ]; do echo . >tick; sleep 0.05; done; sleep 0.2; : >"$T/events"
+                told() { eventually "touch .$1; sleep 0.05; grep -q '\\.$1' '$T/events'"; }
+                told begun; export -f told
                 inside <<'END'
-                echo new >one; echo newer >one; echo new >new; sleep 0.5; ! grep -w 'one\\|new' "$T/events" || exit 1
+                echo new >one; echo newer >one; echo new >new; told saved; expect_status 1 grep -w 'one\\|new' "$T/events"
                 END
-                sleep 0.5; kill $watcher
-                [ "$(grep -c 'changed.*one' "$T/events")" = 1 ] && [ "$(grep -c 'appeared.*new' "$T/events")" = 1 ]
-                ! grep quire-save "$T/events" || exit 1; rm tick
+                told published; kill $watcher
+                expect_equal "$(grep -c 'changed.*one' "$T/events")" 1; expect_equal "$(grep -c 'appeared.*new' "$T/events")" 1
+                expect_status 1 grep quire-save "$T/events"; rm .begun .saved .published
                 """)
         }
     }

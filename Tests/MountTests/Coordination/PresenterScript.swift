@@ -12,6 +12,8 @@ enum PresenterScript {
                 self.socket.connect(os.getxattr(M, "user.quire.socket").decode())
                 self.file = self.socket.makefile("rwb")
                 self.rest = b""
+                # The listener calls beside the program: whoever receives first would take the other's reply.
+                self.turn = threading.Lock()
             def send(self, method, more=False, **parameters):
                 self.file.write(json.dumps({"method": "org.quire." + method, "more": more, "parameters": parameters}).encode() + b"\\0")
                 self.file.flush()
@@ -25,8 +27,9 @@ enum PresenterScript {
                 if "error" in reply: raise RuntimeError(reply)
                 return reply["parameters"]
             def call(self, method, **parameters):
-                self.send(method, **parameters)
-                return self.receive()
+                with self.turn:
+                    self.send(method, **parameters)
+                    return self.receive()
 
         class Presenter:
             def __init__(self, path, answers=None, **options):
@@ -67,9 +70,9 @@ enum PresenterScript {
             result.stdout, result.stderr = open(place + ".out").read(), open(place + ".err").read()
             return result
         def eventually(test, seen=lambda: None):
-            end = time.monotonic() + 5
+            end = time.monotonic() + 60
             while not test():
-                if time.monotonic() > end: raise AssertionError("not within 5 s: %s" % (seen(),))
+                if time.monotonic() > end: raise AssertionError("not within a minute: %s" % (seen(),))
                 time.sleep(0.01)
         def timed(command):
             start = time.monotonic()

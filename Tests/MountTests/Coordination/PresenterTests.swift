@@ -5,6 +5,14 @@ extension MountTests {
     /// Programs that show documents: asked before others read or write, and told of what others do.
     @Suite(.sharedMounts)
     struct PresenterTests {
+        /// A presenter that a busy machine holds up is not given up.
+        private func presentWithoutLimit(
+            _ kind: SaveMount, prepare: String, _ program: String, sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            try withMount(kind.account, kind.options + ["presenter-timeout=600"], prepare: prepare) { (mount: Mount) throws in
+                try mount.python(PresenterScript.text + program, sourceLocation: sourceLocation)
+            }
+        }
         private func present(
             _ kind: SaveMount, prepare: String, _ program: String, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
@@ -15,7 +23,7 @@ extension MountTests {
 
         @Test(arguments: SaveMount.accounts)
         func whoReadsSeesWhatWasTypedAMomentAgo(kind: SaveMount) throws {
-            try present(kind, prepare: "echo saved >doc; echo other >other", """
+            try presentWithoutLimit(kind, prepare: "echo saved >doc; echo other >other", """
                 def save(question):
                     assert question["saves"] and question["access"] == "reading" and question["path"] == M + "/doc", question
                     open("doc", "w").write("typed\\n")
@@ -35,7 +43,7 @@ extension MountTests {
         /// Another file stands under the name then.
         @Test(arguments: SaveMount.accounts, ["rename", "claim"])
         func itMaySaveByAnotherFile(kind: SaveMount, way: String) throws {
-            try present(kind, prepare: "echo saved >doc", """
+            try presentWithoutLimit(kind, prepare: "echo saved >doc", """
                 service, count = Service(), 0
                 def save(question):
                     global count
@@ -59,14 +67,14 @@ extension MountTests {
         /// Who claims it for reading and writing finds what was typed, and nothing is written over it later.
         @Test(arguments: SaveMount.accounts)
         func aCommandThatClaimsItFindsWhatWasTyped(kind: SaveMount) throws {
-            try present(kind, prepare: "echo saved >doc", """
+            try presentWithoutLimit(kind, prepare: "echo saved >doc", """
                 def save(question):
                     if not question["saves"]: return
                     open("doc", "w").write("typed\\n")
                     presenter.unsaved(False)
                 presenter = Presenter("doc", answers=save, unsaved=True)
-                result, time_taken = timed("quire coordinate --write doc -- sh -c 'cat doc; echo claimed >>doc; cat doc'; sleep 0.3; cat doc")
-                assert result.stdout == "typed\\ntyped\\nclaimed\\ntyped\\nclaimed\\n" and time_taken < 1.5, (result, time_taken)
+                result = run("quire coordinate --write doc -- sh -c 'cat doc; echo claimed >>doc; cat doc'; sleep 0.3; cat doc")
+                assert result.stdout == "typed\\ntyped\\nclaimed\\ntyped\\nclaimed\\n", result.stdout
                 assert len(presenter.questions) == 1, presenter.questions
                 """)
         }
@@ -76,14 +84,13 @@ extension MountTests {
             try present(kind, prepare: "echo saved >doc", """
                 presenter = Presenter("doc", unsaved=True)
                 result, time_taken = timed("cat doc")
-                assert result.stdout == "saved\\n" and 1.5 < time_taken < 5, time_taken
-                for _ in range(3):
-                    result, time_taken = timed("cat doc")
-                    assert result.stdout == "saved\\n" and time_taken < 1, time_taken
+                assert result.stdout == "saved\\n" and 1.5 < time_taken, time_taken
+                for _ in range(3): assert run("cat doc").stdout == "saved\\n"
+                assert len(presenter.questions) == 1, presenter.questions
                 # Late, and asked again from then on.
                 presenter.call("Answer", presenter=presenter.id, question=presenter.questions[0]["id"])
                 result, time_taken = timed("cat doc")
-                assert 1.5 < time_taken, time_taken
+                assert 1.5 < time_taken and len(presenter.questions) == 2, (time_taken, presenter.questions)
                 """)
         }
 
@@ -93,17 +100,15 @@ extension MountTests {
             try present(kind, prepare: "echo saved >doc", """
                 presenter = Presenter("doc", answers=lambda question: time.sleep(2.5))
                 result, time_taken = timed("quire coordinate --write doc -- true")
-                assert result.returncode == 0 and 1.5 < time_taken < 5, time_taken
-                for _ in range(100):
-                    if presenter.over: break
-                    time.sleep(0.05)
+                assert result.returncode == 0 and 1.5 < time_taken, time_taken
+                eventually(lambda: presenter.over)
                 assert presenter.over == [presenter.questions[0]["id"]], presenter.over
                 """)
         }
 
         @Test(arguments: SaveMount.accounts)
         func nobodyWaitsForAPresenterThatCrashes(kind: SaveMount) throws {
-            try present(kind, prepare: "echo saved >doc", """
+            try presentWithoutLimit(kind, prepare: "echo saved >doc", """
                 reading, writing = os.pipe()
                 child = os.fork()
                 if child == 0:
@@ -111,7 +116,7 @@ extension MountTests {
                 os.read(reading, 1)
                 threading.Timer(0.4, lambda: os.kill(child, 9)).start()
                 result, time_taken = timed("cat doc")
-                assert result.stdout == "saved\\n" and 0.2 < time_taken < 1.5, time_taken
+                assert result.stdout == "saved\\n" and 0.2 < time_taken, time_taken
                 """)
         }
 
@@ -119,7 +124,7 @@ extension MountTests {
         func bulkReadersAndWorkersDoNotAsk(kind: SaveMount) throws {
             try present(kind, prepare: "mkdir many; for n in $(seq 40); do echo $n >many/$n; done; echo saved >many/zdoc", """
                 presenter = Presenter("many/zdoc", unsaved=True)
-                assert timed("nice -n 19 cat many/zdoc")[1] < 1 and timed("cat many/[0-9]* many/zdoc")[1] < 1
+                run("nice -n 19 cat many/zdoc"); run("cat many/[0-9]* many/zdoc")
                 assert not presenter.questions
                 """)
         }

@@ -69,7 +69,7 @@ extension Mount {
 
     /// Waits until the names in a virtual folder are exactly these, in this order.
     func expectNames(
-        _ expected: [String], in folder: String, as user: UInt32? = nil, within limit: Duration = .seconds(5),
+        _ expected: [String], in folder: String, as user: UInt32? = nil, within limit: Duration = .seconds(60),
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let end = ContinuousClock.now + limit

@@ -88,7 +88,7 @@ final class Mount {
             if let daemon { kill(daemon, SIGKILL) }
             while isMounted, umount2(path, Int32(MNT_DETACH)) == 0 {}
         }
-        eventually(within: .seconds(5), sourceLocation: sourceLocation) { daemons.allSatisfy(Self.hasEnded) }
+        eventually(sourceLocation: sourceLocation) { daemons.allSatisfy(Self.hasEnded) }
         for pid in daemons where !Self.hasEnded(pid) { kill(pid, SIGKILL) }
     }
 }

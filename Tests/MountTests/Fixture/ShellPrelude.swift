@@ -59,6 +59,12 @@ enum ShellPrelude {
                 [[ $got = 0 ]] || __wrong "process $process ended with $got"
             done
         }
+        # watching FILE ARGUMENT…: from now on inotifywait writes what it hears to the file. Sets `watcher`, its process.
+        watching() {
+            local file=$1; shift
+            : >"$file"; inotifywait -m "$@" >"$file" 2>"$file.errors" & watcher=$!
+            eventually grep -q established "$file.errors"
+        }
         # eventually COMMAND…: waits until the command succeeds, a minute at most. One word is a script: eventually '[ -e "$T/held" ]'.
         eventually() {
             local end=$((SECONDS + 60)) script=$1

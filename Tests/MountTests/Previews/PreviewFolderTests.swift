@@ -159,8 +159,10 @@ extension MountTests {
 
         @Test func onIoUringALookIsMadeAgain() throws {
             try withMount(.root, ["allow_other,uring=on"], prepare: "echo words >a.txt") { (mount: Mount) throws in
-                #expect(try mount.shell("for i in $(seq 100); do cat .previews/a.txt/text.txt 2>$T/errors && exit; sleep 0.1; done; cat $T/errors") == "words")
-                #expect(try mount.shell("for i in $(seq 100); do identify -format %w .thumbnails/normal/a.txt.png 2>/dev/null && exit; sleep 0.1; done") == "98")
+                try mount.shell("""
+                    eventually 'text=$(cat .previews/a.txt/text.txt)'; expect_equal "$text" words
+                    eventually 'width=$(identify -format %w .thumbnails/normal/a.txt.png)'; expect_equal "$width" 98
+                    """)
             }
         }
 

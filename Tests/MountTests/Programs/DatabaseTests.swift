@@ -71,9 +71,13 @@ extension MountTests {
             try withMount { (mount: Mount) throws in
                 #expect(try mount.shell("""
                     sqlite3 base 'pragma journal_mode=wal; create table t (n); insert into t values (7)' >/dev/null
-                    { echo 'begin; insert into t values (8);'; sleep 0.7; echo 'commit;'; sleep 0.3; } | sqlite3 base & sleep 0.3
-                    sqlite3 -readonly base 'select count(*) from t'; wait; sqlite3 -readonly base 'select count(*) from t'
-                    """) == "1\n2")
+                    {
+                        echo 'begin; insert into t values (8);'; echo ".shell touch $T/begun"; eventually [ -e "$T/go" ]
+                        echo 'commit;'; echo ".shell touch $T/ended"; eventually [ -e "$T/over" ]
+                    } | sqlite3 base &
+                    eventually [ -e "$T/begun" ]; sqlite3 -readonly base 'select count(*) from t'; touch "$T/go"
+                    eventually [ -e "$T/ended" ]; sqlite3 -readonly base 'select count(*) from t'; touch "$T/over"; wait $!; sqlite3 -readonly base 'select count(*) from t'
+                    """) == "1\n2\n2")
             }
         }
 
@@ -93,8 +97,9 @@ extension MountTests {
         @Test func aBusyDatabaseSaysSo() throws {
             try withMount(prepare: "sqlite3 base 'create table t (n)'") { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    { echo 'begin exclusive;'; sleep 1; echo 'commit;'; } | sqlite3 base & sleep 0.4
-                    sqlite3 base 'insert into t values (1)' 2>&1 || true; wait; sqlite3 base 'insert into t values (2); select n from t'
+                    { echo 'begin exclusive;'; echo ".shell touch $T/begun"; eventually [ -e "$T/go" ]; echo 'commit;'; } | sqlite3 base &
+                    eventually [ -e "$T/begun" ]; sqlite3 base 'insert into t values (1)' 2>&1 || true
+                    touch "$T/go"; wait $!; sqlite3 base 'insert into t values (2); select n from t'
                     """).contains("database is locked"))
             }
         }

@@ -121,8 +121,8 @@ extension MountTests {
         func watchesHearOfWhatIsDoneThroughTheMount(account: Account) throws {
             try withMount(account, prepare: "mkdir d") { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    inotifywait -q -m -e create,close_write,move,delete --format '%e %f' d >"$T/events" 2>/dev/null & watcher=$!
-                    sleep 0.5; echo text >d/a; mv d/a d/b; rm d/b; sleep 0.3; kill $watcher; cat "$T/events"
+                    watching "$T/events" -e create,close_write,move,delete --format '%e %f' d
+                    echo text >d/a; mv d/a d/b; rm d/b; eventually grep -q DELETE "$T/events"; kill $watcher; cat "$T/events"
                     """) == "CREATE a\nCLOSE_WRITE,CLOSE a\nMOVED_FROM a\nMOVED_TO b\nDELETE b")
             }
         }

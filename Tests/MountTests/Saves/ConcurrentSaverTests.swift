@@ -30,7 +30,8 @@ extension MountTests {
         func anAppendBesideARedirectedShellIsInTheFile(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "echo old >rep") { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    bash -c 'exec >rep; echo begun; sleep 0.6; echo end' & sleep 0.3; echo a longer note >>rep; wait; cat rep
+                    bash -c '. "$PRELUDE"; exec >rep; echo begun; touch "$T/begun"; eventually [ -e "$T/go" ]; echo end' &
+                    eventually [ -e "$T/begun" ]; echo a longer note >>rep; touch "$T/go"; wait $!; cat rep
                     """) == "begun\nend\nnger note")
             }
         }

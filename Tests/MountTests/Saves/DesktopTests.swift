@@ -34,7 +34,7 @@ extension MountTests {
                 press("windowfocus", "--sync", window)
                 for word in ["one", "two", "three"]:
                     press("key", "ctrl+Home"); press("type", word + " "); press("key", "ctrl+s")
-                    limit = time.monotonic() + 20
+                    limit = time.monotonic() + 60
                     while word not in open(mount + "/notes.txt").read() and time.monotonic() < limit: time.sleep(0.05)
                 time.sleep(0.2)
                 tags, mode = os.getxattr(mount + "/notes.txt", "user.xdg.tags").decode(), os.stat(mount + "/notes.txt").st_mode
@@ -62,7 +62,7 @@ extension MountTests {
                 return (text + "xref\n0 5\n0000000000 65535 f \n" + table + end).encode()
             def shows(colour): return share(*(255 * part for part in colours[colour])) > 0.1
             def expect(colour):
-                limit = time.monotonic() + 20
+                limit = time.monotonic() + 60
                 while time.monotonic() < limit:
                     if shows(colour): return print(colour)
                     time.sleep(0.05)

@@ -67,11 +67,11 @@ extension MountTests {
                         process = subprocess.Popen(["bash", "-c", "vmstat 1 >doc; true"], start_new_session=True)
                         time.sleep(1.4); os.killpg(process.pid, signal.SIG\(signal)); process.wait()
                         # vmstat is the shell's child, and may end after it.
-                        for attempt in range(100):
+                        for attempt in range(3000):
                             lines = open("doc").read().splitlines()
                             if lines != ["old"]: break
                             time.sleep(0.02)
-                        print(lines[0].split()[0], len(lines) in (4, 5))
+                        print(lines[0].split()[0], len(lines) >= 3)
                         """) == "procs True", "\(signal)")
                 }
             }

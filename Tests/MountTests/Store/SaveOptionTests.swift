@@ -24,34 +24,40 @@ extension MountTests {
         }
 
         @Test func aRedirectionThatPausesIsAStreamAfterTheTimeGiven() throws {
-            let writer = "sh -c 'echo one; sleep 1.5; echo two' >doc & sleep 0.7; cat doc; wait; cat doc"
+            // Until the test goes on.
+            let writer = "bash -c '. \"$PRELUDE\"; echo one; eventually [ -e \"$T/go\" ]; echo two' >doc & "
+            let end = "; cat doc; touch \"$T/go\"; wait $!; cat doc"
             try withMount(.root, ["redirected-pause=0.2"], prepare: Self.store) { (mount: Mount) throws in
-                #expect(try mount.shell(writer) == "one\none\ntwo")
+                #expect(try mount.shell(writer + "eventually '[ \"$(cat doc)\" = one ]'" + end) == "one\none\ntwo")
             }
             try withMount(.root, ["redirected-pause=inf"], prepare: Self.store) { (mount: Mount) throws in
-                #expect(try mount.shell(writer) == "old\none\ntwo")
+                #expect(try mount.shell(writer + "sleep 0.7" + end) == "old\none\ntwo")
             }
         }
 
         @Test func aRedirectionThatGoesOnIsAStreamAfterTheTimeGiven() throws {
-            let writer = "(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i; sleep 0.1; done) >doc & sleep 0.8; head -n 1 doc; wait"
+            let writer = "(i=0; while [ ! -e \"$T/go\" ]; do echo $((i += 1)); sleep 0.1; done) >doc & "
+            let end = "; head -n 1 doc; touch \"$T/go\"; wait $!"
             try withMount(.root, ["redirected-open=0.3"], prepare: Self.store) { (mount: Mount) throws in
-                #expect(try mount.shell(writer) == "1")
+                #expect(try mount.shell(writer + "eventually '[ \"$(head -n 1 doc)\" = 1 ]'" + end) == "1")
             }
-            try withMount(prepare: Self.store) { (mount: Mount) throws in
-                #expect(try mount.shell(writer) == "old")
+            try withMount(.root, ["redirected-open=600,redirected-pause=600"], prepare: Self.store) { (mount: Mount) throws in
+                #expect(try mount.shell(writer + "sleep 0.8" + end) == "old")
             }
         }
 
         @Test func anySaveThatPausesIsAStreamAfterTheTimeGiven() throws {
             let writer = """
-                python3 -c 'import time; f = open("doc", "w"); f.write("new"); f.flush(); time.sleep(1.5)' & sleep 1; cat doc; wait
+                python3 -c 'import os, time; f = open("doc", "w"); f.write("new"); f.flush()
+                while not os.path.exists(os.environ["T"] + "/go"): time.sleep(0.02)' & saver=$!
+
                 """
+            let end = "; cat doc; touch \"$T/go\"; wait $saver"
             try withMount(.root, ["save-pause=0.3"], prepare: Self.store) { (mount: Mount) throws in
-                #expect(try mount.shell(writer) == "new")
+                #expect(try mount.shell(writer + "eventually '[ \"$(cat doc)\" = new ]'" + end) == "new")
             }
-            try withMount(.root, ["redirected-pause=0.1,redirected-open=0.1"], prepare: Self.store) { (mount: Mount) throws in
-                #expect(try mount.shell(writer) == "old")
+            try withMount(.root, ["redirected-pause=0.1,redirected-open=0.1,save-pause=600"], prepare: Self.store) { (mount: Mount) throws in
+                #expect(try mount.shell(writer + "sleep 1" + end) == "old")
             }
         }
     }

@@ -15,10 +15,10 @@ extension MountTests {
 
         /// `look(FOLDER, RUNS)` is whether a file manager comes to show the colour there.
         private static let helpers = """
-            def look(folder, runs=1):
+            def look(folder, runs=2):
                 for attempt in range(runs):
                     program = run("dbus-run-session", name, mount + "/" + folder)
-                    limit, seen = time.monotonic() + 15, False
+                    limit, seen = time.monotonic() + 30, False
                     while time.monotonic() < limit and not seen:
                         seen = share(250, 10, 200) > 0.002
                         time.sleep(0.1)
@@ -36,7 +36,7 @@ extension MountTests {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
                 try mount.gathered()
                 try mount.shell("touch letter.odt; cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
-                #expect(try mount.python(Screen.python(for: "thunar") + Self.helpers + "print(look('\(folder)'))", limit: .seconds(60)) == "True")
+                #expect(try mount.python(Screen.python(for: "thunar") + Self.helpers + "print(look('\(folder)'))") == "True")
                 try mount.shell("test -z \"$(find $XDG_CACHE_HOME/thumbnails -name '*.png' 2>/dev/null)\"; ls .thumbnails/normal | grep letter.odt.png")
             }
         }
@@ -47,9 +47,8 @@ extension MountTests {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.gathered()
                 try mount.shell("cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
-                let runs = program == "pcmanfm" ? 2 : 1
                 let seen = try mount.python(
-                    Screen.python(for: program) + Self.helpers + "print(look('\(folder)', \(runs)))", limit: .seconds(90))
+                    Screen.python(for: program) + Self.helpers + "print(look('\(folder)'))")
                 #expect(seen == "True")
                 #expect(try mount.shell("quire status . --json | grep -c '\"thumbnailsDrawn\" : 0' || true") == "0")
             }
@@ -71,9 +70,9 @@ extension MountTests {
                     picture() { printf '%s/thumbnails/large/%s.png' "$XDG_CACHE_HOME" $(printf %s "file://$M/$1" | md5sum | cut -c1-32); }
                     shown() {
                         for folder in .recents .tags/work; do python3 -c 'import os, sys; os.path.exists(sys.argv[1] + "/.hidden")' $folder; sleep 0.6; done
-                        for i in $(seq 50); do [ -e $(picture .recents/$1) ] && [ -e $(picture .tags/work/$1) ] && return; sleep 0.1; done; return 1
+                        eventually '[ -e $(picture .recents/'"$1) ] && [ -e "'$(picture .tags/work/'"$1) ]"
                     }
-                    gone() { for i in $(seq 50); do [ ! -e $(picture .recents/$1) ] && [ ! -e $(picture .tags/work/$1) ] && return; sleep 0.1; done; return 1; }
+                    gone() { eventually '[ ! -e $(picture .recents/'"$1) ] && [ ! -e "'$(picture .tags/work/'"$1) ]"; }
                     shown letter.odt
                     mv letter.odt other.odt; gone letter.odt; shown other.odt
                     quire thumbnail --clear .; gone other.odt; shown other.odt
@@ -89,7 +88,7 @@ extension MountTests {
                     python3 -c 'import os; os.path.exists(".hidden")'; sleep 1; convert -size 90x60 xc:green new.png
                     python3 -c 'import os; os.path.exists(".hidden")'
                     sum=$(printf %s "file://$M/new.png" | md5sum | cut -c1-32)
-                    for i in $(seq 50); do [ -e $XDG_CACHE_HOME/thumbnails/large/$sum.png ] && exit; sleep 0.1; done; exit 1
+                    eventually [ -e $XDG_CACHE_HOME/thumbnails/large/$sum.png ]
                     """)
             }
         }

@@ -6,7 +6,7 @@ extension MountTests {
     struct PictureFollowingTests {
         /// `cached COUNT` waits until so many pictures are in the cache.
         private static let helpers = ThumbnailFolderTests.helpers + """
-            cached() { for i in $(seq 100); do [ $(find "$QUIRE_CACHE_HOME" -name '*.png' | wc -l) = $1 ] && return; sleep 0.1; done; find "$QUIRE_CACHE_HOME"; return 1; }
+            cached() { eventually '[ $(find "$QUIRE_CACHE_HOME" -name "*.png" | wc -l) = '"$1 ]"; }
 
             """
 
@@ -30,7 +30,7 @@ extension MountTests {
                 try mount.gathered()
                 // The one that changed is drawn again, and nothing else.
                 try mount.shell(Self.helpers + """
-                    cached 3; for i in $(seq 50); do [ $(count) = 1 ] && break; sleep 0.1; done; sleep 0.3; test $(count) = 1
+                    cached 3; eventually '[ $(count) = 1 ]'; sleep 0.3; test $(count) = 1
                     cat .thumbnails/normal/{stays,changes,d/moved}.png.png >/dev/null; test $(count) = 1
                     """)
             }

@@ -7,7 +7,7 @@ extension MountTests {
         /// `sum NAME` is a picture's name as Xfce has it up to 4.18, `sum ./NAME` from 4.20 on.
         private static let helpers = """
             sum() { printf %s "$1" | md5sum | cut -c1-32; }
-            ready() { for i in $(seq 50); do [ -e "$1" ] && return; sleep 0.1; done; return 1; }
+            ready() { eventually [ -e "$1" ]; }
 
             """
         private static let documents = "mkdir d; convert -size 200x100 xc:red 'd/a picture.png'; setfattr -n user.xdg.tags -v work 'd/a picture.png'"
@@ -30,7 +30,7 @@ extension MountTests {
                 try mount.gathered()
                 try mount.shell("echo >>d/new; cat '.thumbnails/normal/d/a picture.png.png' >/dev/null")
                 try mount.shell(Self.helpers + """
-                    for d in . d .tags .tags/work .recents; do ls -d $d/.sh_thumbnails/large; ls -A $d | grep sh_ && exit 1; done
+                    for d in . d .tags .tags/work .recents; do ls -d $d/.sh_thumbnails/large; expect_equal "$(ls -A $d | grep sh_ || true)" ''; done
                     ready .tags/work/.sh_thumbnails/normal/$(sum a%20picture.png).png
                     test ! -e .tags/work/.sh_thumbnails/normal/$(sum other).png
                     """)
@@ -49,9 +49,9 @@ extension MountTests {
         @Test func whoWatchesTheFolderIsTold() throws {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
                 #expect(try mount.shell(Self.helpers + """
-                    inotifywait -qme attrib --format '%f' -t 5 d >"$T/told" & sleep 0.3
+                    watching "$T/told" -e attrib --format '%f' d
                     test ! -e d/.sh_thumbnails/normal/$(sum a%20picture.png).png
-                    for i in $(seq 50); do grep -q picture "$T/told" && break; sleep 0.1; done; kill %1; cat "$T/told"
+                    eventually grep -q picture "$T/told"; kill $watcher; cat "$T/told"
                     """) == "a picture.png")
             }
         }

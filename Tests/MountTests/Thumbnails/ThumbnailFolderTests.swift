@@ -6,7 +6,7 @@ extension MountTests {
     struct ThumbnailFolderTests {
         /// `drawn FOLDER COUNT` waits until that many entries are listed there.
         static let helpers = """
-            drawn() { for i in $(seq 100); do [ $(ls "$1" | wc -l) -ge $2 ] && return; sleep 0.1; done; ls -l "$1"; return 1; }
+            drawn() { eventually '[ $(ls '"$1 | wc -l) -ge $2 ]"; }
             count() { quire status "$M" --json | sed -n 's/.*"thumbnailsDrawn" : \\([0-9]*\\).*/\\1/p'; }
 
             """
@@ -142,12 +142,12 @@ extension MountTests {
                     ls .thumbnails/normal/d; drawn .thumbnails/normal/d 2; drawn=$(count)
                     # Nobody is still looking, who would have the new name drawn.
                     sleep 0.5
-                    mv d/a.png d/c.png; sleep 0.7; test -e .thumbnails/normal/d/c.png.png
-                    mv d e/d; sleep 0.7; test "$(ls .thumbnails/normal/e/d)" = "$(printf 'b.png.png\\nc.png.png')"
+                    mv d/a.png d/c.png; eventually [ -e .thumbnails/normal/d/c.png.png ]
+                    mv d e/d; eventually '[ "$(echo $(ls .thumbnails/normal/e/d))" = "b.png.png c.png.png" ]'
                     cat .thumbnails/normal/e/d/*.png >/dev/null
                     test $(count) = $drawn  # nothing was drawn again
-                    rm e/d/b.png; sleep 0.7; test "$(ls .thumbnails/normal/e/d)" = c.png.png
-                    test $(find "$QUIRE_CACHE_HOME" -name '*.png' | wc -l) = 1
+                    rm e/d/b.png; eventually '[ "$(ls .thumbnails/normal/e/d)" = c.png.png ]'
+                    eventually '[ $(find "$QUIRE_CACHE_HOME" -name "*.png" | wc -l) = 1 ]'
                     """)
             }
         }
@@ -189,9 +189,9 @@ extension MountTests {
             try withMount(account, prepare: "mkdir d; for i in 1 2 3; do convert -size 2${i}0x100 xc:red d/$i.png; done") { (mount: Mount) throws in
                 let told = try mount.shell("""
                     before=$(stat -c %y .thumbnails/large/d)
-                    inotifywait -qme create --format '%e %f' -t 5 .thumbnails/large/d >"$T/told" & sleep 0.3
-                    ls .thumbnails/large/d; for i in $(seq 50); do [ $(wc -l <"$T/told") = 3 ] && break; sleep 0.1; done
-                    test "$before" != "$(stat -c %y .thumbnails/large/d)"; sort "$T/told"; kill %1 || true
+                    watching "$T/told" -e create --format '%e %f' .thumbnails/large/d
+                    ls .thumbnails/large/d; eventually '[ $(wc -l <"$T/told") = 3 ]'
+                    test "$before" != "$(stat -c %y .thumbnails/large/d)"; sort "$T/told"; kill $watcher
                     """)
                 #expect(told == "CREATE 1.png.png\nCREATE 2.png.png\nCREATE 3.png.png")
             }

@@ -95,14 +95,10 @@ extension MountTests {
                 gdbus call --session --dest org.freedesktop.thumbnails.Thumbnailer1 \
                     --object-path /org/freedesktop/thumbnails/Thumbnailer1 \
                     --method org.freedesktop.thumbnails.Thumbnailer1.Queue \
-                    "[${uris%,}]" "[${kinds%,}]" normal default 0
-                for n in $(seq 100); do
-                    test $(find "$XDG_CACHE_HOME/thumbnails/normal" -name '*.png' 2>/dev/null | wc -l) -ge 12 && break
-                    sleep 0.1
-                done
-                test $(find "$XDG_CACHE_HOME/thumbnails/normal" -name '*.png' | wc -l) = 12
+                    "[${uris%,}]" "[${kinds%,}]" normal default 'uint32 0'
+                eventually '[ "$(find "$XDG_CACHE_HOME/thumbnails/normal" -name "*.png" 2>/dev/null | wc -l)" = 12 ]'
                 END
-                cd /; dbus-run-session -- bash "$T/ask"
+                cd /; dbus-run-session -- bash -c '. "$PRELUDE"; . "$0"' "$T/ask"
                 """, prepare: pictures)
         }
     }

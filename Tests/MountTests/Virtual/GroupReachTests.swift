@@ -80,13 +80,13 @@ extension MountTests {
                 "echo open >open; setfattr -n user.xdg.tags -v t open; echo user_allow_other >\"$T/fuse.conf\"", in: mount.store)
             // In a namespace of its own: fusermount3 wants the line in /etc/fuse.conf.
             let shown = try mount.shell("""
-                unshare --mount bash -ec '
+                unshare --mount bash -c '. "$PRELUDE"
                     owner="setpriv --reuid=\(uid) --regid=\(uid) --clear-groups --"
                     alice="setpriv --reuid=\(Self.alice) --regid=\(Self.alice) --clear-groups --"
                     mount --bind "$T/fuse.conf" /etc/fuse.conf
                     $owner quire mount "$S" "$M" -o allow_other
                     cd "$M"
-                    for n in $(seq 100); do test -d .tags/t && break; sleep 0.1; done
+                    eventually [ -d .tags/t ]
                     echo owner $($owner ls .tags), root $(ls .tags), alice $($alice ls .tags; $alice cat open)
                     $alice mkdir .tags/mine
                     $alice ln open .tags/mine/ 2>/dev/null || echo refused

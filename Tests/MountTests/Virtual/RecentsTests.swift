@@ -50,7 +50,7 @@ extension MountTests {
                 try mount.shell("cat a")
                 try mount.expectNames(["a"], in: ".recents")
                 let used = try #require(Int(try mount.shell("stat -c %Y .recents/a")))
-                #expect((before...before + 5).contains(used))
+                #expect((before...time(nil)).contains(used))
                 #expect(try mount.shell("stat -L -c %y .recents/a").hasPrefix("2001-01-01 00:00:00"))
             }
         }

@@ -31,7 +31,7 @@ extension MountTests {
         func whatIsNoDocumentStays(name: String) throws {
             try withTag(.root) { mount in
                 try mount.refuses("mv \(name) .tags/tag/", "not permitted")
-                #expect(try mount.shell("test -e \(name) && echo there") == "there")
+                try mount.shell("[ -e \(name) ]")
             }
         }
 

@@ -69,7 +69,7 @@ extension Table {
             }
             check("a pipeline through files gives the same bytes") {
                 try makePatternFile("f", 200_000)
-                let result = try run("/bin/sh", ["-c", "cat f > g && cat g | cat > h && cmp f h && cp h i && cmp f i"])
+                let result = try run("/bin/sh", ["-ec", "cat f > g; cat g | cat > h; cmp f h; cp h i; cmp f i"])
                 try expectEqual(result.ending, .exited(0), "end")
                 try expectTrue(try content("i") == pattern(200_000), "the same bytes")
             }
