@@ -164,7 +164,9 @@ let package = Package(
             dependencies: ["SystemCalls", .product(name: "SystemPackage", package: "swift-system")],
             path: "Tests/FileExerciser"),
         .executableTarget(name: "CoordinatedProgram", dependencies: ["DocumentKit"], path: "Tests/CoordinatedProgram"),
-        .executableTarget(name: "SaveExerciser", path: "Tests/SaveExerciser", cSettings: [.define("_GNU_SOURCE")]),
+        .executableTarget(
+            name: "SaveExerciser", path: "Tests/SaveExerciser", cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("uring")]),
         .executableTarget(
             name: "DiskRecorder", dependencies: ["CFuse"], path: "Tests/DiskRecorder", cSettings: [.define("_GNU_SOURCE")],
             linkerSettings: [.linkedLibrary("fuse3")]),

@@ -20,6 +20,7 @@ extension ProcessTable {
         let own = thread > 0 ? look(at: thread, for: trace) : .unreadable
         var facts = FlushFacts()
         if own == .empty || own == .unreadable { facts.death = death(of: thread) }
+        if process == question.opener { facts.openerDeath = facts.death }
         if case .killed(let signal) = facts.death, Self.asksForExec(signal) {
             facts.openerHasExeced = hasExeced(question.opener, since: image)
         }
@@ -33,13 +34,15 @@ extension ProcessTable {
         case .unreadable where facts.death == .unknown: return facts
         case .empty, .others, .unreadable: break
         }
-        // Its other threads may have a table yet when this one has none.
-        var left = own == .others ? Holding.none : holding(id, trace, mayBeMapped: false)
+        // Its other threads may have a table yet when this one has none, or one of their own.
+        var left = own == .others
+            ? holding(otherTablesOf: id, than: thread, trace) : holding(id, trace, mayBeMapped: false)
         if left == .none, mayBeMapped { left = mapping(id, trace) }
         guard left == .none else {
             facts.isInDoubt = left == .unknown
             return facts
         }
+        facts.openerHasLeft = process == question.opener && facts.death == .none
         let found = self.holders(
             holders.processes, of: trace, since: moment, mayBeMapped: mayBeMapped, skipping: id)
         facts.isInDoubt = found.isInDoubt

@@ -18,7 +18,7 @@ enum TableLook: Equatable {
     case others
     /// None: all are closed, or its threads are past that point of their exit, or gone.
     case empty
-    /// There are some, but they are not shown.
+    /// There are some that are not shown, or files that have none: those registered with an io_uring.
     case hidden
     /// Nothing at all is shown.
     case unreadable
@@ -27,14 +27,22 @@ enum TableLook: Equatable {
 extension ProcessTable {
     /// Looks through the descriptors of a thread: about 5 µs and 2.5 for each.
     func look(at thread: pid_t, for trace: VersionTrace) -> TableLook {
-        guard countsDescriptors else { return look(listing: thread, for: trace, byLink: !proc.isInExec(thread)) }
+        var hasRing = false
+        let look = look(at: thread, for: trace, &hasRing)
+        return hasRing && look == .others ? .hidden : look
+    }
+
+    private func look(at thread: pid_t, for trace: VersionTrace, _ hasRing: inout Bool) -> TableLook {
+        guard countsDescriptors else {
+            return look(listing: thread, for: trace, byLink: !proc.isInExec(thread), &hasRing)
+        }
         let count = ProcFolder.withPath(thread, "fd") { cl_count_descriptors(proc.folder.number, $0) }
         guard count > 0 else { return count == 0 ? .empty : isGone(thread, errno: Int32(-count)) ? .empty : .unreadable }
-        if proc.isInExec(thread) { return look(listing: thread, for: trace, byLink: false) }
+        if proc.isInExec(thread) { return look(listing: thread, for: trace, byLink: false, &hasRing) }
         // Descriptors have the lowest numbers that are free, so trying those is cheaper than listing them.
         var (found, number) = (Int64(0), Int32(0))
         while found < count, Int64(number) < found + 4 {
-            switch look(at: thread, number, for: trace) {
+            switch look(at: thread, number, for: trace, &hasRing) {
             case .holds: return .holds
             case .others: found += 1
             case .empty: break
@@ -43,19 +51,19 @@ extension ProcessTable {
             number += 1
         }
         if found == count { return .others }
-        let rest = look(listing: thread, from: number, for: trace)
+        let rest = look(listing: thread, from: number, for: trace, &hasRing)
         return found > 0 && rest == .empty ? .others : rest
     }
 
     /// - Parameter byLink: look where links lead, which is cheaper, but may have to wait for an exec.
     private func look(
-        listing thread: pid_t, from first: Int32 = 0, for trace: VersionTrace, byLink: Bool = true
+        listing thread: pid_t, from first: Int32 = 0, for trace: VersionTrace, byLink: Bool = true, _ hasRing: inout Bool
     ) -> TableLook {
         var look = TableLook.empty
         let result = ProcFolder.withPath(thread, "fd") { path in
             proc.numbers(in: path) { number in
                 guard number >= first else { return true }
-                switch byLink ? self.look(at: thread, number, for: trace) : writes(thread, number, trace) {
+                switch byLink ? self.look(at: thread, number, for: trace, &hasRing) : writes(thread, number, trace) {
                 case .holds: look = .holds
                 case .others: look = .others
                 case .empty: break
@@ -69,7 +77,7 @@ extension ProcessTable {
     }
 
     /// One descriptor: `.empty` if there is none of this number.
-    private func look(at thread: pid_t, _ number: Int32, for trace: VersionTrace) -> TableLook {
+    private func look(at thread: pid_t, _ number: Int32, for trace: VersionTrace, _ hasRing: inout Bool) -> TableLook {
         withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX) + 16, alignment: 1) { buffer in
             let length = ProcFolder.withPath(thread, "fd", number) {
                 cl_readlinkat(proc.folder.number, $0, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
@@ -81,8 +89,25 @@ extension ProcessTable {
             case ..<0: return .hidden
             default:
                 let path = UnsafeRawBufferPointer(rebasing: buffer[..<length])
-                return trace.matches(path: path) ? writes(thread, number, trace, buffer) : .others
+                if trace.matches(path: path) { return writes(thread, number, trace, buffer) }
+                if Self.isRing(path), hasFiles(ring: number, of: thread) { hasRing = true }
+                return .others
             }
+        }
+    }
+
+    private static func isRing(_ path: UnsafeRawBufferPointer) -> Bool {
+        let name: StaticString = "anon_inode:[io_uring]"
+        return path.count == name.utf8CodeUnitCount && memcmp(path.baseAddress!, name.utf8Start, path.count) == 0
+    }
+
+    /// Whether files may be registered with an io_uring. What it tells of them it does not tell while it is in use.
+    private func hasFiles(ring number: Int32, of thread: pid_t) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 2048, alignment: 1) { buffer in
+            let length = proc.read(thread, "fdinfo", number, into: buffer)
+            guard length > 0 else { return true }
+            var text = ProcText(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
+            return !text.find("UserFiles:") || text.number() != 0
         }
     }
 
@@ -115,35 +140,51 @@ extension ProcessTable {
         switch look(at: process, for: trace) {
         case .holds: return .holds
         case .hidden: return .unknown
-        case .others: break
+        case .others:
+            let others = holding(otherTablesOf: process, than: process, trace)
+            if others != .none { return others }
         case .unreadable:
             guard let stat = proc.stat(of: process) else { return cl_is_process(process) == 0 ? .none : .unknown }
             return stat.isOver ? .none : .unknown
         case .empty:
-            // Who is in an exec has one thread.
             if proc.isInExec(process) { return .none }
             // The first thread may have ended before the others, which then have the table.
             guard let stat = proc.stat(of: process) else { return cl_is_process(process) == 0 ? .none : .unknown }
             if stat.isOver { return .none }
             if stat.threads > 1 {
-                let holding = holding(threadsOf: process, trace)
-                if holding != .none { return holding }
+                let others = holding(otherTablesOf: process, than: process, trace)
+                if others != .none { return others }
             }
         }
         return mayBeMapped ? mapping(process, trace) : .none
     }
 
-    private func holding(threadsOf process: pid_t, _ trace: VersionTrace) -> Holding {
-        var holding = Holding.none
+    /// Whether a process holds the version by a table of descriptors that only others of its threads have: most share one, but
+    /// unshare(2) gives a thread its own, and the first thread may have ended before the others. 1 µs for a process with
+    /// one thread, and as much for each further one that shares a table with a thread that was looked at.
+    ///
+    /// - Parameter seen: a thread of it whose table was looked at.
+    func holding(otherTablesOf process: pid_t, than seen: pid_t, _ trace: VersionTrace) -> Holding {
+        let threads = ProcFolder.withPath(process, "task") { cl_count_threads(proc.folder.number, $0) }
+        if threads == 1, seen == process { return .none }
+        // Who is in an exec has one thread, too.
+        if proc.isInExec(process) { return .none }
+        var (holding, looks, last) = (Holding.none, 0, seen)
         let result = ProcFolder.withPath(process, "task") { path in
             proc.numbers(in: path) { thread in
-                if thread == process { return true }
+                if thread == seen || cl_share_descriptors(thread, seen) == 1 || cl_share_descriptors(thread, last) == 1 {
+                    return true
+                }
+                looks += 1
+                guard looks <= Self.maximumTables else {
+                    holding = .unknown
+                    return false
+                }
                 switch look(at: thread, for: trace) {
                 case .holds: holding = .holds
                 case .hidden: holding = .unknown
                 case .unreadable: if proc.stat(of: thread)?.isExiting == false { holding = .unknown }
-                // Threads share their table.
-                case .others: return false
+                case .others: last = thread
                 case .empty: break
                 }
                 return holding == .none
@@ -151,6 +192,9 @@ extension ProcessTable {
         }
         return result == 0 || cl_is_process(process) == 0 ? holding : .unknown
     }
+
+    /// More tables of one process are not looked at, nor more of its threads where it is not told which share one.
+    private static let maximumTables = 64
 
     /// Whether a process has the version mapped so that what it stores there is written. 20 µs and more; unknown while
     /// `maximumMapReaders` others look, for a process may keep who reads its mappings waiting as long as it likes.

@@ -44,6 +44,9 @@ public final class ProcessTable: Sendable {
     /// shortly before. What was found counts for 250 ms: 0.1 µs, else 11 µs, 24 µs for another thread than the first.
     public func process(of thread: pid_t) -> SaveProcess? { lookUp(thread)?.process }
 
+    /// Whether a thread works for an io_uring: what it opens may be a file that no descriptor is on. As much as `process(of:)`.
+    public func isRingWorker(_ thread: pid_t) -> Bool { lookUp(thread)?.isRingWorker ?? false }
+
     /// The parent, the parent's parent and so on, as far as they bear on whether a process comes from a save begun at
     /// `moment`: up to the first that is not younger, that one included. Empty for a process that is not younger itself.
     /// As much as `process(of:)` for each.
@@ -85,25 +88,30 @@ public final class ProcessTable: Sendable {
         guard thread > 0 else { return nil }
         let now = KnownThreads.now
         if let found = known.find(thread, now) { return found }
-        guard let id = group(of: thread) else { return nil }
+        guard let (id, isRingWorker) = identity(of: thread) else { return nil }
         // An exec keeps number and start, but hides the start while it lasts.
         guard let stat = proc.stat(of: id) else { return proc.isInExec(id) ? known.find(id, now, inExec: true) : nil }
         let found = KnownThread(
-            thread: thread, process: SaveProcess(id: id, start: stat.start), parent: stat.parent, since: now)
+            thread: thread, process: SaveProcess(id: id, start: stat.start), parent: stat.parent, isRingWorker: isRingWorker,
+            since: now)
         known.remember(found)
         return found
     }
 
     /// The process (thread group) that a thread is of.
-    func group(of thread: pid_t) -> pid_t? {
-        if cl_is_process(thread) != 0 { return thread }
+    func group(of thread: pid_t) -> pid_t? { identity(of: thread)?.process }
+
+    private func identity(of thread: pid_t) -> (process: pid_t, isRingWorker: Bool)? {
+        if cl_is_process(thread) != 0 { return (thread, false) }
         return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
             let length = proc.read(thread, "status", into: buffer)
             guard length > 0 else { return nil }
             var text = ProcText(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
+            // The kernel's name for it; another that calls itself so has its saves end a little later.
+            let isRingWorker = text.find("Name:") && text.hasPrefix("iou-wrk-")
             guard text.find("Tgid:") else { return nil }
             let id = pid_t(truncatingIfNeeded: text.number())
-            return id > 0 ? id : nil
+            return id > 0 ? (id, isRingWorker) : nil
         }
     }
 
@@ -115,6 +123,7 @@ struct KnownThread {
     let thread: pid_t
     let process: SaveProcess
     let parent: pid_t
+    let isRingWorker: Bool
     let since: Int64
 }
 

@@ -2,7 +2,9 @@
 #include "CLinux.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +18,32 @@ int cl_is_process(pid_t number) {
 int cl_pidfd_open(pid_t number) {
     int fd = (int)syscall(SYS_pidfd_open, number, 0);
     return fd < 0 ? -errno : fd;
+}
+// As in the kernel's pidfd.h since Linux 6.15; newer than the system's headers.
+struct pidfd_info {
+    uint64_t mask, cgroup;
+    uint32_t pid, tgid, ppid, ids[8];
+    int32_t exit_code;
+};
+enum { info_exit = 1 << 3 };
+#define CL_PIDFD_GET_INFO _IOWR(0xFF, 11, struct pidfd_info)
+
+int cl_pidfd_end(int pidfd, int *status) {
+    struct pidfd_info info = {.mask = info_exit};
+    if (ioctl(pidfd, CL_PIDFD_GET_INFO, &info) < 0) return -errno;
+    if (!(info.mask & info_exit)) return -EAGAIN;
+    *status = info.exit_code;
+    return 0;
+}
+int cl_share_descriptors(pid_t one, pid_t other) {
+    long order = syscall(SYS_kcmp, one, other, KCMP_FILES, 0, 0);
+    return order < 0 ? -errno : order == 0;
+}
+int64_t cl_count_threads(int proc, const char *path) {
+    struct statx x;
+    // Each thread is a folder in it.
+    if (statx(proc, path, AT_STATX_DONT_SYNC | AT_SYMLINK_NOFOLLOW, STATX_NLINK, &x) < 0) return -errno;
+    return (int64_t)x.stx_nlink - 2;
 }
 uint64_t cl_ticks_per_second(void) { return (uint64_t)sysconf(_SC_CLK_TCK); }
 uint64_t cl_boot_ticks(void) {

@@ -173,8 +173,77 @@ struct SaveEndTests {
     @Test func inARedirectionADeathWithoutALookIsDecidedAtRelease() {
         let document = Document()
         let save = document.open(saver)
-        #expect(document.close(save, by: saver, .killed(9), isHeld: true, execed: true) == nil)
+        let command = Document.child(30, of: saver)
+        document.write(save, by: command)
+        #expect(document.close(save, by: command, .killed(9), isHeld: true) == nil)
         #expect(document.release(save) == .discarded(.killed(9)))
+    }
+
+    /// `dash -c 'cat half; sleep 1; echo rest' >document`, and dash is killed.
+    @Test func noneGoOnWithTheWorkOfAKilledOpener() {
+        for execed in [false, true] {
+            let document = Document()
+            let save = document.open(saver)
+            let command = Document.child(30, of: saver)
+            document.write(save, by: command)
+            #expect(document.close(save, by: saver, .killed(9), isHeld: true, execed: execed) == .discarded(.killed(9)))
+            document.write(save, by: command)
+            #expect(document.close(save, by: command) == nil)
+            #expect(document.release(save) == nil)
+            #expect(document.saves.published == Document.original)
+        }
+    }
+
+    @Test func thoseWhomAnInterruptedOpenerHasRedirectedToItGoOn() {
+        let document = Document()
+        let save = document.open(saver)
+        let command = Document.child(30, of: saver)
+        document.write(save, by: command)
+        #expect(document.close(save, by: saver, .killed(15), isHeld: true, execed: true) == nil)
+        #expect(document.close(save, by: command) == .replaced)
+    }
+
+    /// A mapping ends without a FLUSH, as does what an io_uring has open.
+    @Test func howTheOpenerHasEndedIsKnownAtRelease() {
+        for (death, isPublished) in [(Death.none, true), (.unknown, true), (.killed(13), true), (.killed(15), false), (.killed(9), false)] {
+            let document = Document()
+            let save = document.open(saver)
+            #expect(document.close(save, by: saver, isHeld: true) == nil)
+            let ended = document.release(save, death)
+            guard case .killed(let signal) = death, !isPublished else {
+                #expect(ended == .replaced)
+                continue
+            }
+            #expect(ended == .discarded(.killed(signal)))
+        }
+    }
+
+    /// An opener that has closed its own descriptor has left the save to whom it has started.
+    @Test func howAnOpenerEndsThatHasLeftDoesNotMatter() {
+        let document = Document()
+        let save = document.open(saver)
+        let command = Document.child(30, of: saver)
+        document.write(save, by: command)
+        let question = document.saves.flushing(save.handle, by: saver.process)
+        #expect(question?.opener == saver.process)
+        var facts = FlushFacts()
+        facts.openerHasLeft = true
+        #expect(document.saves.flush(save.handle, facts) == .none)
+        #expect(document.release(save, .killed(9)) == .replaced)
+    }
+
+    /// Who joined it wants its write published; that write alone, once the rest was truncated away, is nobody's.
+    @Test func aKilledOpenerIsNotForgottenForThoseWhoCloseLater() {
+        let document = Document()
+        let save = document.open(saver)
+        let command = Document.child(30, of: saver)
+        let joined = document.append(other)
+        document.write(save, by: command)
+        document.write(joined, by: other)
+        #expect(document.close(save, by: saver, .killed(9), isHeld: true) == nil)
+        document.saves.truncated(save.handle, now: document.now)
+        #expect(document.close(save, by: command) == nil)
+        #expect(document.close(joined, by: other) == .discarded(.killed(9)))
     }
 
     @Test func theDeathOfAJoinedWriterIsAClose() {

@@ -64,6 +64,13 @@ extension SaveWorld {
             facts.closed = closed.handles
             if let truth = truths[question.working] {
                 facts.openerHasExeced = truth.opener.execs > truth.execs
+                if thread.process === truth.opener {
+                    facts.openerDeath = facts.death
+                    let holds = files.contains { $0.file == question.working && thread.process.holds($0) }
+                    facts.openerHasLeft = facts.death == .none && !holds && happens(80)
+                } else if happens(50) {
+                    facts.openerDeath = truth.opener.death ?? .none
+                }
                 if !file.isJoined, closed.handles.isEmpty, let holders = question.holders, happens(50) {
                     facts.inheritors = Set(
                         processes.filter { $0.holds(file) && !holders.processes.contains($0.identity) }.map(\.identity))
@@ -194,6 +201,8 @@ extension SaveWorld {
             if isInDoubt { truths[version]!.isInDoubt = true }
             if facts.openerHasExeced { truths[version]!.isRedirected = true }
             if !file.isJoined { die(version, of: facts.death) }
+            openerEnds(version, by: facts.openerDeath)
+            if facts.openerHasLeft { truths[version]!.openerHasLeft = true }
         }
         let step = machine?.flush(file.handle, facts) ?? .none
         thread.activity = .waiting
@@ -213,21 +222,37 @@ extension SaveWorld {
 
     /// Rule 10, told once more.
     private func die(_ version: VersionID, of death: Death) {
-        guard let truth = truths[version] else { return }
-        var discards = false
-        switch death {
-        case .killed(nil), .killed(9), .killed(11): discards = true
-        case .killed(1), .killed(2), .killed(15): discards = !truth.isRedirected
-        case .killed, .none: break
-        case .unknown: return
-        }
+        guard let truth = truths[version], !truth.openerWasKilled, death != .unknown else { return }
+        let discards = discards(death, truth)
         if discards || truth.isRedirected { truths[version]!.isKilled = discards }
+    }
+
+    private func discards(_ death: Death, _ truth: Truth) -> Bool {
+        switch death {
+        case .killed(nil), .killed(9), .killed(11): true
+        case .killed(1), .killed(2), .killed(15): !truth.isRedirected
+        case .killed, .none, .unknown: false
+        }
+    }
+
+    /// What a killed opener and all others have written is not published, unless it had left it to them.
+    private func openerEnds(_ version: VersionID, by death: Death) {
+        guard let truth = truths[version], !truth.openerHasLeft, discards(death, truth) else { return }
+        truths[version]!.isKilled = true
+        truths[version]!.openerWasKilled = true
     }
 
     func release(_ file: OpenFile) throws {
         note("release \(file.handle.rawValue)")
         files.removeAll { $0 === file }
-        try carryOut(machine?.release(file.handle) ?? .none) { _ in }
+        let truth = truths[file.file]
+        let death = happens(80) ? truth?.opener.death ?? .none : .none
+        let hasExeced = truth.map { $0.opener.execs > $0.execs } ?? false
+        if openSaves.contains(file.file) {
+            if hasExeced { truths[file.file]!.isRedirected = true }
+            openerEnds(file.file, by: death)
+        }
+        try carryOut(machine?.release(file.handle, openerDeath: death, openerHasExeced: hasExeced) ?? .none) { _ in }
         dropIdleMachine()
     }
 

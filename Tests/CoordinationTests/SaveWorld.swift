@@ -103,6 +103,10 @@ final class SaveWorld {
         let execs: Int
         var users: Set<SaveProcess>
         var isRedirected = false
+        /// It has closed all that it had of it, and gone on.
+        var openerHasLeft = false
+        /// The mount has been told that the opener was killed by a signal that discards.
+        var openerWasKilled = false
         var hasArrived = false
         var writeFailed = false
         /// It was killed by a signal that discards, and nobody has gone on with its work.

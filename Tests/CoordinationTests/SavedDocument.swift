@@ -102,12 +102,19 @@ final class SavedDocument {
     ) -> Ended? {
         guard let question = saves.flushing(file.handle, by: caller.process) else { return nil }
         var facts = FlushFacts(death: death)
+        if caller.process == question.opener {
+            facts.openerDeath = death
+            facts.openerHasLeft = death == .none && !isHeld
+        }
         facts.openerHasExeced = execed
         if !isHeld { facts.closed = question.holders?.handles ?? [] }
         return carryOut(saves.flush(file.handle, facts))
     }
 
-    func release(_ file: Opened) -> Ended? { carryOut(saves.release(file.handle)) }
+    /// - Parameter death: how the save's opener has ended.
+    func release(_ file: Opened, _ death: Death = .none) -> Ended? {
+        carryOut(saves.release(file.handle, openerDeath: death))
+    }
 
     /// - Parameter errno: publishing fails with it.
     func carryOut(_ step: SaveStep, errno: Int32? = nil) -> Ended? {

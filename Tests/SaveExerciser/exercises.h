@@ -4,6 +4,7 @@
 int torn_reads(int count, char **arguments);
 int killed_savers(int count, char **arguments);
 int saving_threads(int count, char **arguments);
+int ended_savers(int count, char **arguments);
 int endless_saver(int count, char **arguments);
 int one_version(int count, char **arguments);
 int check_versions(int count, char **arguments);

@@ -12,6 +12,7 @@ static const struct {
 } commands[] = {
     {"torn", torn_reads, "PATH SAVERS READS LARGEST PAUSE READER..."},
     {"killed", killed_savers, "PATH COUNT STYLE PAUSE SIGNAL..."},
+    {"ended", ended_savers, "PATH ROUNDS FORM killed|ends"},
     {"threads", saving_threads, "PATH THREADS SAVES"},
     {"version", one_version, "PATH"},
     {"check", check_versions, "PATH..."},

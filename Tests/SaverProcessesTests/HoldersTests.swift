@@ -44,11 +44,13 @@ struct HoldersTests {
 
     static var closed: FlushFacts {
         var facts = FlushFacts()
+        facts.openerHasLeft = true
         facts.closed = [SaveHandle(1)]
         return facts
     }
     static func inherited(by process: SaveProcess) -> FlushFacts {
         var facts = FlushFacts()
+        facts.openerHasLeft = true
         facts.inheritors = [process]
         return facts
     }
@@ -151,6 +153,38 @@ struct HoldersTests {
         #expect(facts(from: thread) == FlushFacts())
         program.tell("os.close(f)")
         #expect(facts(from: thread) == Self.closed)
+    }
+
+    /// unshare(2) with CLONE_FILES, 0x400.
+    @Test func aThreadHoldsWhoseTableIsItsOwn() {
+        program.tell("go = threading.Event()")
+        program.tell("t = threading.Thread(target=lambda: (c.unshare(0x400), go.wait()), daemon=True); t.start(); time.sleep(0.1)")
+        program.tell("os.close(f)")
+        #expect(facts() == FlushFacts())
+        let child = program.number("r = os.fork() or os._exit(0)")
+        program.tell("os.waitpid(\(child), 0)")
+        #expect(facts() == FlushFacts())
+        program.tell("go.set(); t.join()")
+        eventually { facts() == Self.closed }
+    }
+
+    @Test func howAProcessEndedIsKnownWhenNothingIsLeftOfIt() throws {
+        let ends = [
+            ("os._exit(0)", Death.none), ("os._exit(9)", .none), ("os.kill(os.getpid(), 15)", .killed(15)), ("os.abort()", .killed(6)),
+        ]
+        for (end, death) in ends {
+            let child = program.number("a, b = os.pipe(); r = os.fork() or (os.read(a, 1), \(end))")
+            let process = try #require(table.process(of: child))
+            let held = try #require(table.hold(process))
+            #expect(table.end(of: held) == .none)
+            #expect(!held.hasEnded)
+            program.tell("os.write(b, b'x')")
+            eventually { held.hasEnded }
+            #expect(table.end(of: held) == death)
+            program.tell("os.waitpid(\(child), 0)")
+            // Linux 6.15 and newer.
+            #expect([death, .unknown].contains(table.end(of: held)))
+        }
     }
 
     @Test func aProcessHoldsWhoseFirstThreadIsGone() {

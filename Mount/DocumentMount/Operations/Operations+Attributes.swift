@@ -44,12 +44,14 @@ extension MountedFileSystem {
         if let opened { descriptor = opened } else { descriptor = try locator.pathDescriptor(of: node) }
         if let mode = changes.mode { try changeMode(descriptor, mode) }
         if changes.uid != nil || changes.gid != nil {
-            _ = try check(
-                cl_fchownat(
-                    descriptor.number, "", changes.uid ?? uid_t.max, changes.gid ?? gid_t.max,
-                    CL_AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+            try privileges.writingSetID(as: caller) { () throws(Errno) in
+                _ = try check(
+                    cl_fchownat(
+                        descriptor.number, "", changes.uid ?? uid_t.max, changes.gid ?? gid_t.max,
+                        CL_AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
+            }
         }
-        if let size = changes.size { try changeSize(node, handle.map { FileHandle.of($0) }, size) }
+        if let size = changes.size { try changeSize(node, handle.map { FileHandle.of($0) }, size, caller) }
         if changes.accessed != nil || changes.modified != nil { try changeTimes(descriptor, changes) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
@@ -82,15 +84,18 @@ extension MountedFileSystem {
         }
     }
 
-    private func changeSize(_ node: Node, _ handle: FileHandle?, _ size: off_t) throws(Errno) {
+    private func changeSize(_ node: Node, _ handle: FileHandle?, _ size: off_t, _ caller: Caller) throws(Errno) {
+        let truncate = { [privileges] (file: Descriptor) throws(Errno) in
+            try privileges.writingSetID(as: caller) { () throws(Errno) in _ = try check(cl_ftruncate(file.number, size)) }
+        }
         if let handle, handle.isWritable {
-            try saves.changing(handle) { (file) throws(Errno) in _ = try check(cl_ftruncate(file.number, size)) }
+            try saves.changing(handle, truncate)
             if size == 0 { saves.truncated(handle) }
         } else {
             try saves.changing(node) { () throws(Errno) in
                 let writable = try locator.opened(node, flags: O_WRONLY)
                 saves.pins.willWrite(writable)
-                _ = try check(cl_ftruncate(writable.number, size))
+                try truncate(writable)
             }
         }
     }

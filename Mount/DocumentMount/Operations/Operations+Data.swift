@@ -51,8 +51,11 @@ extension MountedFileSystem {
     }
 
     func allocate(_ caller: Caller, handle: HandleID, mode: Int32, offset: off_t, length: off_t) throws(Errno) {
-        try privileges.using(as: caller) { () throws(Errno) in
-            try saves.changing(FileHandle.of(handle)) { (file) throws(Errno) in
+        let handle = FileHandle.of(handle)
+        // The kernel does not know that the bits go with it.
+        defer { if handle.hadSetIDBits { session.current?.notifier.attributesChangedNow(of: table.id(of: handle.node)) } }
+        try privileges.writingSetID(as: caller) { () throws(Errno) in
+            try saves.changing(handle) { (file) throws(Errno) in
                 _ = try check(cl_fallocate(file.number, mode, offset, length))
             }
         }
@@ -68,7 +71,7 @@ extension MountedFileSystem {
     ) throws(Errno) -> Int {
         let (source, target) = (FileHandle.of(from).descriptor, FileHandle.of(to))
         let copy = { [privileges] (file: Descriptor) throws(Errno) in
-            try privileges.using(as: caller) { () throws(Errno) in
+            try privileges.writingSetID(as: caller) { () throws(Errno) in
                 try check(cl_copy_file_range(source.number, offset, file.number, newOffset, count, flags))
             }
         }

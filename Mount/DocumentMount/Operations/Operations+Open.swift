@@ -110,7 +110,7 @@ extension MountedFileSystem {
             saves.registered(handle, opening)
             if opening.isTruncated, opening.decision.version?.isUntouched.load(ordering: .relaxed) != true {
                 do throws(Errno) {
-                    try truncate(handle.descriptor, isWritable: writable)
+                    try truncate(handle.descriptor, isWritable: writable, caller)
                 } catch {
                     release(handOver(handle))
                     throw error
@@ -130,10 +130,10 @@ extension MountedFileSystem {
     private func attributesMayChange(of node: Node) { session.current?.notifier.attributesChangedNow(of: table.id(of: node)) }
 
     /// O_TRUNC, after the file was found to be the right one.
-    private func truncate(_ descriptor: Descriptor, isWritable: Bool) throws(Errno) {
+    private func truncate(_ descriptor: Descriptor, isWritable: Bool, _ caller: Caller) throws(Errno) {
         // Linux truncates for O_RDONLY|O_TRUNC too, which ftruncate(2) refuses.
         let writable = isWritable ? descriptor : try locator.reopened(descriptor, flags: O_WRONLY)
-        _ = try check(cl_ftruncate(writable.number, 0))
+        try privileges.writingSetID(as: caller) { () throws(Errno) in _ = try check(cl_ftruncate(writable.number, 0)) }
     }
 
     private func created(

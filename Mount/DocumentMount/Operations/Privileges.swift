@@ -40,7 +40,8 @@ struct Privileges: Sendable {
         return try body()
     }
 
-    /// Writes to a file with set-ID bits: they stay for root, and go by the caller's group for anyone else.
+    /// Changes a file that may have set-ID bits, by a write, a change of its size, space or owner: they stay or go as they would for
+    /// the caller, of whose groups the first alone counts.
     func writingSetID<Result>(as caller: Caller, _ write: () throws(Errno) -> Result) throws(Errno) -> Result {
         try using(as: caller) { () throws(Errno) in try keepingGroupBit(caller.uid == 0 ? S_ISGID : 0, write) }
     }

@@ -130,6 +130,18 @@ final class WorkingVersion: Sendable {
     /// When a FLUSH left it in doubt whether anybody holds it still, in nanoseconds on the monotonic clock.
     let doubtedAt = Atomic<UInt64>(0)
     let doubts = Atomic<Int>(0)
+    /// The end of its opener has had a RELEASE expected.
+    let isEndExpected = Atomic<Bool>(false)
+    /// The opener, from when on it may end without a FLUSH: to tell at RELEASE how it did. Leaf.
+    let opener = Mutex<HeldProcess?>(nil)
+    /// It was opened by an io_uring, perhaps without a descriptor: only RELEASE tells that it is closed.
+    let isOpenedByRing = Atomic<Bool>(false)
+    /// RELEASE has ended it, and what comes of that is being done: close(2) has been answered.
+    let isEnding = Atomic<Bool>(false)
+    /// Others than the one that a FLUSH came from last have it open, or may have.
+    let isHeldByOthers = Atomic<Bool>(false)
+    /// It is over and not published, and is kept when nobody has it open any more. Leaf.
+    let keptLater = Mutex<(reason: KeptVersion.Reason, path: StorePath?)?>(nil)
     /// A descriptor was closed that may have been the last.
     let wasClosed = Atomic<Bool>(false)
     /// Nobody has written to it yet.

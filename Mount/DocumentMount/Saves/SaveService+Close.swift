@@ -25,14 +25,39 @@ extension SaveService {
         let identity = version.node.identity
         let trace = VersionTrace(
             names: versions.names.withLock { $0 }, inode: locator.presentedInode(identity.inode, on: identity.device))
-        let facts = processes.facts(
+        var facts = processes.facts(
             for: question, from: caller.thread, of: process, trace: trace, since: version.moment, image: version.image,
             mayBeMapped: version.mayBeMapped.load(ordering: .relaxed))
+        noteOpener(of: version, question, process, &facts)
         if facts.isInDoubt, version.doubts.wrappingAdd(1, ordering: .relaxed).oldValue < Self.doubtsWaitedFor {
             version.doubtedAt.store(Self.now, ordering: .relaxed)
         }
         let step = ifActive(versions) { _, machine in machine.flush(handle.decision.save, facts) } ?? .none
         try carryOut(step, versions)
+    }
+
+    /// What is known of who began the save, if it goes on after this FLUSH.
+    private func noteOpener(
+        of version: WorkingVersion, _ question: FlushQuestion, _ process: SaveProcess?, _ facts: inout FlushFacts
+    ) {
+        if version.isOpenedByRing.load(ordering: .relaxed), question.holders != nil {
+            facts.closed = []
+            facts.isInDoubt = true
+        }
+        if process != question.opener { (facts.openerDeath, facts.openerHasExeced) = end(ofOpener: version) }
+        let isHeld = facts.closed.isEmpty
+        version.isHeldByOthers.store(isHeld, ordering: .relaxed)
+        guard isHeld, question.holders != nil else { return }
+        let opener = version.opener.withLock { $0 }
+        if opener == nil, let held = processes.hold(version.process) { version.opener.withLock { $0 = held } }
+    }
+
+    /// How the save's opener has ended, if it was asked for in time, and whether it had exec'd since it began.
+    private func end(ofOpener version: WorkingVersion) -> (death: Death, hasExeced: Bool) {
+        guard let opener = version.opener.withLock({ $0 }) else { return (.none, false) }
+        let death = processes.end(of: opener)
+        guard case .killed = death else { return (death, false) }
+        return (death, processes.hasExeced(version.process, since: version.image))
     }
 
     /// Who closes descriptors in a row, each in doubt, does not keep those waiting who look the name up.
@@ -41,11 +66,20 @@ extension SaveService {
     /// The last descriptor and mapping are gone, wherever they were.
     func released(_ handle: FileHandle) {
         guard handle.isWritable, let versions = handle.node.versions.load() else { return }
+        let version = handle.decision.version
+        if let version { keepNow(version) }
+        let opener = version.map(end(ofOpener:)) ?? (.none, false)
         let step = ifActive(versions) { state, machine in
             state.handles[handle.decision.save] = nil
-            return machine.release(handle.decision.save)
+            let step = machine.release(handle.decision.save, openerDeath: opener.death, openerHasExeced: opener.hasExeced)
+            if step != .none {
+                version?.isHeldByOthers.store(false, ordering: .relaxed)
+                version?.isEnding.store(true, ordering: .relaxed)
+            }
+            return step
         }
         guard let step else { return }
+        defer { version?.isEnding.store(false, ordering: .relaxed) }
         do throws(Errno) {
             try carryOut(step, versions)
         } catch {

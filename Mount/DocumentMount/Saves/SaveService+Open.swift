@@ -260,6 +260,11 @@ extension SaveService {
         if let working {
             decision.version = working
             if flags & O_ACCMODE == O_RDWR { working.mayBeMapped.store(true, ordering: .relaxed) }
+            if processes.isRingWorker(request.caller.thread.rawValue) {
+                working.isOpenedByRing.store(true, ordering: .relaxed)
+                let opener = processes.hold(working.process)
+                working.opener.withLock { $0 = $0 ?? opener }
+            }
             return opening(try locator.reopened(working.copy.file, flags: access), nil, of: working.node)
         }
         // The machine may be gone by now: a live open leaves nothing in it.

@@ -254,14 +254,32 @@ extension SaveService {
     private func drop(_ id: VersionID, _ reason: DiscardReason, _ versions: DocumentVersions) {
         let found = versions.state.withLock { state in (state.working.removeValue(forKey: id), state.published) }
         guard let version = found.0 else { return }
-        if reason.keepsContent { keep(version, reason.kept, at: found.1?.path) }
-        version.copy.discard()
+        if reason.keepsContent, version.isHeldByOthers.load(ordering: .relaxed) {
+            // With what they go on writing.
+            version.keptLater.withLock { $0 = (reason.kept, found.1?.path) }
+            discarded.withLock { $0[ObjectIdentifier(version)] = version }
+            // Nobody may be left already.
+            keepNow(version)
+        } else {
+            if reason.keepsContent { keep(version, reason.kept, at: found.1?.path) }
+            version.copy.discard()
+        }
         if let document = found.1, reason != .neverOpened { journal.aborted(document, version.caller) }
         // The kernel may have it under the name still, and with it the space that it takes.
         if let link = found.1?.currentLink {
             session.current?.notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)
         }
         table.forget(version.node, count: 1)
+    }
+
+    /// Keeps what is to be kept when nobody has it open any more, if that is so.
+    func keepNow(_ version: WorkingVersion, isLast: Bool = false) {
+        guard isLast || version.node.state.withLock({ !$0.handles.contains { $0.isWritable } }),
+            let (reason, path) = version.keptLater.withLock({ $0.take() })
+        else { return }
+        discarded.withLock { $0[ObjectIdentifier(version)] = nil }
+        keep(version, reason, at: path)
+        version.copy.discard()
     }
 
     private func keep(_ version: WorkingVersion, _ reason: KeptVersion.Reason, at path: StorePath?) {
@@ -293,6 +311,7 @@ extension SaveService {
             let (open, path) = versions.state.withLock { (Array($0.working.values), $0.published?.path) }
             for version in open { keep(version, .unfinished, at: path) }
         }
+        for version in discarded.withLock({ Array($0.values) }) { keepNow(version, isLast: true) }
     }
 }
 

@@ -31,6 +31,10 @@ final class SaveService: Sendable {
     let changedFolders = Mutex<[ObjectIdentifier: Node]>([:])
     /// The kernel is to look all names up once more at the next beat.
     let asksAgain = Atomic<Bool>(false)
+    /// Leaf. Working copies that were not published and are open yet.
+    let discarded = Mutex<[ObjectIdentifier: WorkingVersion]>([:])
+    /// Threads that wait for saves to end.
+    private let waiting = Atomic<Int>(0)
     let clock = SaveClock()
     let pins: SnapshotPins
     let watches: DocumentWatches
@@ -141,22 +145,40 @@ final class SaveService: Sendable {
         waitWhile(versions) { _, machine in machine.holders(of: machine.published) != nil }
     }
 
-    /// The same for saves that were closed by whoever is known to have had them, when it was in doubt whether others have: what
-    /// close(2) has answered is to be seen by who looks afterwards.
+    /// The same for saves that were closed by whoever is known to have had them, when it was in doubt whether others have, and for
+    /// those that RELEASE has ended: what close(2) has answered, or the end of a process has shown, is to be seen by who
+    /// looks afterwards.
     func awaitDoubtfulEnds(_ versions: DocumentVersions) {
-        waitWhile(versions) { state, machine in
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        guard waiting.wrappingAdd(1, ordering: .relaxed).oldValue < Self.maximumWaiting else { return }
+        waitWhile(versions, looks: Self.releaseLooks) { state, machine in
             let now = Self.now
             return state.working.contains { id, version in
-                now &- version.doubtedAt.load(ordering: .relaxed) < Self.doubtPatience && machine.holders(of: id) != nil
+                !version.isEnding.load(ordering: .relaxed) && machine.holders(of: id) != nil && isReleaseExpected(of: version, now)
             }
         }
+        waitWhile(versions, looks: Self.endingLooks) { state, _ in
+            state.working.values.contains { $0.isEnding.load(ordering: .relaxed) }
+        }
+    }
+
+    /// Of a version whose descriptors were closed, as far as is known.
+    private func isReleaseExpected(of version: WorkingVersion, _ now: UInt64) -> Bool {
+        if now &- version.doubtedAt.load(ordering: .relaxed) < Self.doubtPatience { return true }
+        // A mapping goes with its process.
+        guard version.mayBeMapped.load(ordering: .relaxed), version.opener.withLock({ $0?.hasEnded }) == true,
+            !version.isEndExpected.exchange(true, ordering: .relaxed)
+        else { return false }
+        version.doubtedAt.store(now, ordering: .relaxed)
+        return true
     }
 
     /// Looks again and again until the document is not waited for any more, or the time is up.
     private func waitWhile(
-        _ versions: DocumentVersions, isWaitedFor: (inout DocumentVersions.State, inout DocumentSaves) -> Bool
+        _ versions: DocumentVersions, looks: Int = releaseLooks,
+        isWaitedFor: (inout DocumentVersions.State, inout DocumentSaves) -> Bool
     ) {
-        for _ in 0..<Self.releaseLooks {
+        for _ in 0..<looks {
             guard ifActive(versions, isWaitedFor) ?? false else { return }
             usleep(Self.releasePause)
         }
@@ -167,6 +189,10 @@ final class SaveService: Sendable {
 
     /// 20 ms in all, as long as locks wait for it. Longer, and somebody else holds the file: it counts as open then.
     private static let releaseLooks = 400
+    /// A second: RELEASE has come, and the disk may be busy.
+    private static let endingLooks = 20_000
+    /// A quarter of the threads that serve the mount. Further lookups are answered at once.
+    private static let maximumWaiting = 6
     private static let releasePause: UInt32 = 50
 }
 

@@ -8,6 +8,13 @@
 int cl_is_process(pid_t number);
 // A descriptor that is readable once no thread of the process is left (pidfd_open(2)): needs no permission.
 int cl_pidfd_open(pid_t number);
+// How a process ended, by such a descriptor that was opened before: its status as wait(2) tells it, once it has been waited for.
+// Needs no permission. -EAGAIN as long as it has not; another -errno before Linux 6.15.
+int cl_pidfd_end(int pidfd, int *status);
+// Whether two threads have one table of descriptors: 1, 0, or -errno without the right to know (ptrace(2)).
+int cl_share_descriptors(pid_t one, pid_t other);
+// How many threads the process has whose folder `path` (PID/task) in /proc is, or -errno: no permission is needed.
+int64_t cl_count_threads(int proc, const char *path);
 // The time since boot in clock ticks, rounded as in field 22 of /proc/PID/stat, in this process's time namespace like it.
 uint64_t cl_boot_ticks(void);
 uint64_t cl_ticks_per_second(void);

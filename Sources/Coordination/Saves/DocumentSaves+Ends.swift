@@ -34,23 +34,43 @@ extension DocumentSaves {
         saves[index].members.formUnion(facts.inheritors)
         if facts.openerHasExeced { saves[index].isRedirected = true }
         if !writer.isJoined { note(facts.death, in: index) }
-        // Who only keeps the descriptor of a program that was killed has no part in its work.
-        let save = saves[index]
-        if case .killed = save.fault, !save.isRedirected, save.phase == .open, !isJoined(save) { return discard(index) }
+        if noteOpener(facts.openerDeath, in: index), saves[index].phase == .open, !isJoined(saves[index]) {
+            return discard(index)
+        }
+        if facts.openerHasLeft { saves[index].openerHasLeft = true }
         return facts.death == .unknown ? .none : finish(index)
     }
 
+    /// The work of an opener that was killed is not published, nor what others have added to it or go on adding: they have
+    /// a file that nobody sees. Whether that is so.
+    private mutating func noteOpener(_ death: Death, in index: Int) -> Bool {
+        guard case .killed(let signal) = death, !saves[index].openerHasLeft,
+            death.discards(redirected: saves[index].isRedirected)
+        else { return false }
+        saves[index].fault = .killed(signal)
+        saves[index].openerWasKilled = true
+        return true
+    }
+
     /// RELEASE of any handle that is open for writing, known or not.
-    public mutating func release(_ handle: SaveHandle) -> SaveStep {
+    /// - Parameters:
+    ///   - openerDeath: how the save's opener has ended, as far as that is known.
+    ///   - openerHasExeced: since the save began.
+    public mutating func release(
+        _ handle: SaveHandle, openerDeath: Death = .none, openerHasExeced: Bool = false
+    ) -> SaveStep {
         guard let writer = writers.removeValue(forKey: handle), let index = index(of: writer.version) else {
             return .none
         }
+        if openerHasExeced { saves[index].isRedirected = true }
+        _ = noteOpener(openerDeath, in: index)
         return finish(index)
     }
 
-    /// The death of the process that works on a save discards it. With several processes, as in a redirection, the one
-    /// that ends last decides, for the others went on without the dead one.
+    /// The death of a process that works on a save discards it, if it ends with that: with several processes, as in a
+    /// redirection, the one that ends last decides, for the others went on without the dead one. Unless it was the opener.
     private mutating func note(_ death: Death, in index: Int) {
+        if saves[index].openerWasKilled { return }
         let isRedirected = saves[index].isRedirected
         switch (death, saves[index].fault) {
         case (.killed(let signal), nil) where death.discards(redirected: isRedirected),

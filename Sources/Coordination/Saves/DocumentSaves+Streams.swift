@@ -30,7 +30,7 @@ extension DocumentSaves {
             }
             let save = saves[index]
             guard now >= deadline(save) || save.isRedirected && now >= redirectedDeadline(save) else { continue }
-            if case .killed = save.fault { saves[index].fault = nil }
+            if case .killed = save.fault, !save.openerWasKilled { saves[index].fault = nil }
             steps.append(.publish(save.working, .stream))
         }
         return steps.filter { $0 != .none }
@@ -47,7 +47,7 @@ extension DocumentSaves {
     /// was killed.
     private func canBecomeStream(_ save: Save) -> Bool {
         guard save.phase == .open else { return false }
-        if case .killed = save.fault, save.isRedirected { return true }
+        if case .killed = save.fault, save.isRedirected, !save.openerWasKilled { return true }
         return !save.isDoomed
     }
 

@@ -12,8 +12,8 @@
 /// - 6: nobody writes to a superseded version: such an open is sent on.
 /// - 7: when room is short a save becomes live; who renames or links what it is saving has it published first.
 /// - 8, 9: it is published when nobody can write to it any more, before that close(2) returns, or at fsync.
-/// - 10: it is discarded when it or its program failed. A redirection (the opener has exec'd, or others use its
-///   descriptor) outlives some signals.
+/// - 10: it is discarded when it failed or its opener was killed, whoever else has the descriptor then. A redirection (the
+///   opener has exec'd, or others use its descriptor) outlives some signals.
 /// - 11: what goes on for long or pauses is a stream and no transaction.
 /// - 12: where the document's inode has to stay, the content goes there.
 /// - 13: a document that has lost its name drops its saves.
@@ -104,6 +104,10 @@ struct Save: Sendable {
     var isRedirected = false
     /// Why it is not to be published, as things stand.
     var fault: DiscardReason? = .neverOpened
+    /// The opener has closed it and gone on: how it ends later does not matter to whom it has left the descriptor.
+    var openerHasLeft = false
+    /// By a signal that discards: the save goes on only for the sake of those who joined it.
+    var openerWasKilled = false
     /// Somebody who only joined it has written: that must not be lost, whatever becomes of the opener.
     var hasJoinedWrites = false
     var lastActivity: UInt64

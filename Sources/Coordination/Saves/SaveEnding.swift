@@ -162,8 +162,12 @@ public struct FlushQuestion: Hashable, Sendable {
 /// What was found out.
 public struct FlushFacts: Hashable, Sendable {
     public var death: Death
+    /// How the save's opener has ended, as far as that is known: as `death`, if the FLUSH is the opener's.
+    public var openerDeath: Death = .none
     /// The opener has exec'd since the save began.
     public var openerHasExeced = false
+    /// The FLUSH is the opener's, which goes on and has the working copy neither open nor mapped any more.
+    public var openerHasLeft = false
     /// The question's handles, if none of its processes, nor any that inherited from them, has the working copy open
     /// for writing or mapped; none where there is a doubt.
     public var closed: Set<SaveHandle> = []

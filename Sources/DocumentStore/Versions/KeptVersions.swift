@@ -36,6 +36,17 @@ public final class KeptVersions: Sendable {
             return versions.remove(at: index)
         }
 
+        /// What was overtaken in the same minute: savers in a loop overtake each other many times a second.
+        func indexOfOvertaken(_ document: StorePath, at time: Int64) -> Int? {
+            // Those of the minute are the last ones.
+            for index in versions.indices.reversed() {
+                let version = versions[index]
+                guard version.time / KeptVersions.minute == time / KeptVersions.minute else { return nil }
+                if version.reason == .overtaken, version.document == document { return index }
+            }
+            return nil
+        }
+
         /// Whoever has the most kept: the oldest of theirs.
         func indexToGo() -> Int? {
             var owners: [uid_t: Int64] = [:]
@@ -44,6 +55,8 @@ public final class KeptVersions: Sendable {
             return versions.firstIndex { $0.owner == owner }
         }
     }
+
+    private static let minute: Int64 = 60_000_000_000
 
     /// Two files with names are the least that one takes.
     private static func bytes(counted version: KeptVersion) -> Int64 { version.hasContent ? max(version.allocated, 8_192) : 4_096 }
@@ -72,7 +85,8 @@ public final class KeptVersions: Sendable {
     /// A working copy that has no name yet is moved at no cost if it is on the state folder's file system (`moving`: its mode
     /// becomes 0600 for whoever still has it open); everything else is copied, with shared blocks where the file system can.
     /// Throws ENOSPC and the like: then nothing is kept. What is over the limits goes: what is too old, then the oldest of
-    /// whoever has most, so that one user's many do not push out the others'.
+    /// whoever has most, so that one user's many do not push out the others'. Of the versions of one document that were
+    /// overtaken in one minute the newest stays.
     @discardableResult
     public func keep(
         _ file: Descriptor, moving: Bool, document: StorePath, saver: KeptVersion.Saver?, reason: KeptVersion.Reason
@@ -97,7 +111,12 @@ public final class KeptVersions: Sendable {
             remove(id)
             throw error
         }
-        state.withLock { $0.append(version) }
+        state.withLock { state in
+            if reason == .overtaken, let earlier = state.indexOfOvertaken(document, at: version.time) {
+                remove(state.remove(at: earlier).id)
+            }
+            state.append(version)
+        }
         prune()
         return version
     }

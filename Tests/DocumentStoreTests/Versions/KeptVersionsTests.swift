@@ -26,7 +26,7 @@ struct KeptVersionsTests {
         let kept = store.versions.kept
         for owner in [1234, 1235, 1235, 1235, 1235] {
             try store.shell("rm -f doc; echo old >doc; chown \(owner) doc")
-            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .overtaken)
+            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced)
         }
         #expect(kept.list(for: 0).map(\.id) == [1, 4, 5])
     }
@@ -65,7 +65,7 @@ struct KeptVersionsTests {
         try store.shell("chown 1234 doc")
         let copy = try store.copy(of: "doc")
         for moving in [true, false] {
-            try store.versions.kept.keep(copy.file, moving: moving, document: place, saver: nil, reason: .overtaken)
+            try store.versions.kept.keep(copy.file, moving: moving, document: place, saver: nil, reason: .replaced)
         }
         let kept = store.versions.kept
         let id = try #require(kept.list(for: 1234).first?.id)
@@ -93,7 +93,7 @@ struct KeptVersionsTests {
         try store.write("old", to: "doc")
         let kept = store.versions.kept
         for _ in 0..<5 {
-            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .overtaken)
+            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced)
         }
         #expect(kept.list(for: geteuid()).map(\.id) == [3, 4, 5])
         #expect(try store.output("ls ../state/kept | wc -l") == "6")
@@ -106,13 +106,36 @@ struct KeptVersionsTests {
         #expect(try store.remounted().kept.list(for: geteuid()).last == version)
     }
 
+    /// Savers in a loop overtake each other many times a second.
+    @Test func ofWhatWasOvertakenTheNewestOfAMinuteStays() throws {
+        let store = try VersionFixture(on: "/tmp")
+        try store.write("old", to: "doc")
+        let kept = store.versions.kept
+        var last: KeptVersion?
+        for number in 0..<50 {
+            let copy = try store.copy(of: "doc", "version \(number)")
+            last = try kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .overtaken)
+        }
+        let other = try kept.keep(
+            try store.copy(of: "doc").file, moving: true, document: try #require(StorePath("other")), saver: nil,
+            reason: .overtaken)
+        try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .killed(signal: 9))
+        let all = kept.list(for: geteuid())
+        let overtaken = all.filter { $0.document == place && $0.reason == .overtaken }
+        #expect(overtaken.last == last)
+        #expect(Set(overtaken.map { $0.time / 60_000_000_000 }).count == overtaken.count)
+        #expect(all.contains(other))
+        #expect(all.count == overtaken.count + 2)
+        #expect(try store.remounted().kept.list(for: geteuid()) == all)
+    }
+
     @Test func nothingIsKeptForNoTime() throws {
         var limits = KeptVersions.Limits()
         limits.seconds = 0
         let store = try VersionFixture(on: "/tmp", limits: limits)
         try store.write("old", to: "doc")
         let kept = store.versions.kept
-        try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .overtaken)
+        try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced)
         #expect(kept.list(for: 0).isEmpty)
         #expect(try store.output("ls ../state/kept") == "")
     }
