@@ -49,6 +49,12 @@ enum LimitedRow: String, CaseIterable {
     /// From the call of close(2) in one process until a presenter in another one is told.
     case toldMedian = "told-median"
     case told99th = "told-99th"
+    /// From the end of close(2) until a watch on the document is told.
+    case watchedMedian = "watched-median"
+    /// From a write beneath the mount until the mount shows it.
+    case outside99th = "outside-99th"
+    /// What it takes to unmount a mount that nobody uses, and its daemon to end: the most of five.
+    case ending
     /// By how much a thousand listeners slow a busy store down.
     case slowedByListeners = "slowed-1000"
 
@@ -63,7 +69,7 @@ enum LimitedRow: String, CaseIterable {
         switch self {
         case .tornReads, .slowedByListeners, .thumbnailOpen, .slowedByDrawing: "%"
         case .memoryAtStart, .memoryAfterWalk: "MiB"
-        case .toldMedian, .told99th, .thumbnailListing: "ms"
+        case .toldMedian, .told99th, .watchedMedian, .outside99th, .ending, .thumbnailListing: "ms"
         }
     }
 }
