@@ -38,7 +38,7 @@ extension MountedStore {
         var status = cl_status()
         _ = try check(cl_statx_fd(document.number, &status))
         guard status.st.st_mode & S_IFMT == S_IFREG else { throw .invalidArgument }
-        let version = try versions.kept.keep(document, moving: false, document: path, saver: nil, reason: .restored)
+        let version = try versions.kept.keep(document, moving: false, document: path, saver: nil, reason: .restored, by: .daemon, chargedTo: caller.uid)
         guard version.hasContent else {
             try? versions.kept.drop(version.id, for: 0)
             throw .fileTooLarge

@@ -85,6 +85,7 @@ public final class MountedStore: Sendable {
         if let thumbnails = fileSystem.thumbnails { keeper.index.follow { thumbnails.follow($0) } }
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
+        tuning.sharesByUser = privileges.actsForCallers
         tuning.rings = configuration.options.rings == .on
         do throws(Errno) {
             session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning)

@@ -40,7 +40,7 @@ extension FuseSession {
                 }, sendDone)
         }
         table.release = { request, _, info in
-            dispatch(request) { fs, _, request in
+            dispatch(request, isAsked: false) { fs, _, request in
                 // Nobody waits for the answer to RELEASE: send it first, so that the kernel's side is done with.
                 fs.release(info!.handle)
                 fuse_reply_err(request, 0)

@@ -16,7 +16,7 @@ extension FuseSession {
             list(request, node, size, offset, info!.handle, plus: true)
         }
         table.releasedir = { request, _, info in
-            dispatch(request) { fs, _, request in
+            dispatch(request, isAsked: false) { fs, _, request in
                 fs.releaseFolder(info!.handle)
                 fuse_reply_err(request, 0)
             }

@@ -10,13 +10,13 @@ extension FuseSession {
             }
         }
         table.forget = { request, node, count in
-            dispatch(request) { fs, _, request in
+            dispatch(request, isAsked: false) { fs, _, request in
                 fs.forget(NodeID(node), count: count)
                 fuse_reply_none(request)
             }
         }
         table.forget_multi = { request, count, list in
-            dispatch(request) { fs, _, request in
+            dispatch(request, isAsked: false) { fs, _, request in
                 for item in UnsafeBufferPointer(start: list, count: count) { fs.forget(NodeID(item.ino), count: item.nlookup) }
                 fuse_reply_none(request)
             }

@@ -4,14 +4,17 @@ internal import SystemPackage
 
 // The kernel's requests, decoded: each callback finds the file system, calls it and answers. Nothing else happens here.
 
-/// Finds the session's file system. `body` must not keep it.
+/// Finds the session's file system. `body` must not keep it. `isAsked`: somebody waits for the answer, who is the caller.
 @inline(__always)
-func dispatch(_ request: fuse_req_t?, _ body: (any FileSystemOperations, Caller, fuse_req_t) -> Void) {
+func dispatch(
+    _ request: fuse_req_t?, isAsked: Bool = true, _ body: (any FileSystemOperations, Caller, fuse_req_t) -> Void
+) {
     let request = request!
     let context = fuse_req_ctx(request).pointee
     let caller = Caller(uid: context.uid, gid: context.gid, thread: context.pid, umask: context.umask)
     // Safe: the session outlives every request, and holds its file system in a constant.
     Unmanaged<FuseSession>.fromOpaque(fuse_req_userdata(request))._withUnsafeGuaranteedRef {
+        if isAsked { $0.fileSystem.begins(caller) }
         body($0.fileSystem, caller, request)
     }
 }

@@ -18,6 +18,15 @@ final class Dispatcher: @unchecked Sendable {
         fileprivate let isSeated = Atomic<Bool>(false)
         /// How often the thread had to wait for a request.
         fileprivate let waits = Atomic<UInt64>(0)
+        // What the request is about.
+        fileprivate let user = Atomic<UInt64>(0)
+        fileprivate let item = Atomic<UInt64>(0)
+        fileprivate let device = Atomic<UInt64>(0)
+
+        fileprivate var claim: RequestShares.Claim {
+            RequestShares.Claim(
+                user: user.load(ordering: .relaxed), item: item.load(ordering: .relaxed), device: device.load(ordering: .relaxed))
+        }
     }
 
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -28,6 +37,9 @@ final class Dispatcher: @unchecked Sendable {
     private var isOver = false
 
     let slots: [Slot]
+    let shares: RequestShares
+    /// Answers requests that have waited too long.
+    var onLate: @Sendable (RequestShares.Waiting) -> Void = { _ in }
     private static let minimumSeats = 2
     // Guarded by `lock`.
     private var maximumSeats: Int
@@ -48,6 +60,7 @@ final class Dispatcher: @unchecked Sendable {
 
     init(threads: Int, cores: Int) {
         slots = (0..<threads).map { _ in Slot() }
+        shares = RequestShares(threads: threads)
         mayLookOut = cores > 1
         maximumSeats = max(Self.minimumSeats, min(cores, threads - 1))
         pthread_mutex_init(lock, nil)
@@ -61,16 +74,27 @@ final class Dispatcher: @unchecked Sendable {
         seatFreed.deallocate()
     }
 
-    /// Waits for a seat unless the thread has one. False when serving is over.
-    func takeSeat(_ slot: Slot) -> Bool {
-        if slot.isSeated.load(ordering: .relaxed) { return true }
+    enum Turn {
+        case seat
+        /// A request that was put aside is to be served first.
+        case request(RequestShares.Waiting)
+        case over
+    }
+
+    /// Waits for a seat unless the thread has one, or for a request that was put aside.
+    func takeTurn(_ slot: Slot) -> Turn {
+        if slot.isSeated.load(ordering: .relaxed) { return .seat }
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        while taken >= seats && !isOver { pthread_cond_wait(seatFreed, lock) }
-        guard !isOver else { return false }
+        while true {
+            if isOver { return .over }
+            if let waiting = shares.takeReady() { return .request(waiting) }
+            if taken < seats { break }
+            pthread_cond_wait(seatFreed, lock)
+        }
         taken += 1
         slot.isSeated.store(true, ordering: .relaxed)
-        return true
+        return .seat
     }
 
     /// Lets another thread read while this one works on something slow.
@@ -86,7 +110,10 @@ final class Dispatcher: @unchecked Sendable {
         if taken < seats { pthread_cond_signal(seatFreed) }
     }
 
-    func began(_ slot: Slot, waited: Bool) {
+    func began(_ slot: Slot, waited: Bool, _ claim: RequestShares.Claim) {
+        slot.user.store(claim.user, ordering: .relaxed)
+        slot.item.store(claim.item, ordering: .relaxed)
+        slot.device.store(claim.device, ordering: .relaxed)
         slot.progress.wrappingAdd(1, ordering: .relaxed)
         if waited { slot.waits.wrappingAdd(1, ordering: .relaxed) }
         if isPulseAsleep.load(ordering: .relaxed), isPulseAsleep.exchange(false, ordering: .relaxed) { pulse.signal() }
@@ -114,7 +141,7 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     /// Whether a request is being worked on.
-    var isBusy: Bool { slots.contains { $0.progress.load(ordering: .relaxed) % 2 == 1 } }
+    var isBusy: Bool { !shares.isEmpty || slots.contains { $0.progress.load(ordering: .relaxed) % 2 == 1 } }
 
     /// Wakes everybody for the end.
     func finish() {
@@ -123,6 +150,12 @@ final class Dispatcher: @unchecked Sendable {
         pthread_cond_broadcast(seatFreed)
         pthread_mutex_unlock(lock)
         pulse.signal()
+    }
+
+    static var nanoseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     /// The pulse: runs on a thread of its own until `finish`.
@@ -141,10 +174,12 @@ final class Dispatcher: @unchecked Sendable {
             pthread_mutex_lock(lock)
             let over = isOver
             var isQuiet = true
+            var held: [RequestShares.Claim] = []
             for (index, slot) in slots.enumerated() {
                 let now = (progress: slot.progress.load(ordering: .relaxed), waits: slot.waits.load(ordering: .relaxed))
                 defer { before[index] = now }
                 if now.progress != before[index].progress || now.progress % 2 == 1 { isQuiet = false }
+                if now.progress % 2 == 1, now.progress == before[index].progress { held.append(slot.claim) }
                 guard slot.isSeated.load(ordering: .relaxed) else { continue }
                 if now.progress % 2 == 1, now.progress == before[index].progress {
                     leaveSeat(slot)  // held up
@@ -156,8 +191,12 @@ final class Dispatcher: @unchecked Sendable {
                     leaveSeat(slot)
                 }
             }
+            let (ready, late) = shares.beat(held: held, at: Self.nanoseconds)
+            for _ in 0..<ready { pthread_cond_signal(seatFreed) }
             pthread_mutex_unlock(lock)
+            for request in late { onLate(request) }
             if over { return }
+            if shares.areSomeFull || shares.hasReady { isQuiet = false }
             quietTicks = isQuiet ? quietTicks + 1 : 0
         }
     }

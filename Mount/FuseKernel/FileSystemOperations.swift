@@ -11,6 +11,12 @@ public typealias BorrowedName = UnsafePointer<CChar>
 public protocol FileSystemOperations: AnyObject, Sendable {
     /// Called on each serving thread before its first request.
     func prepareThread()
+    /// A request begins, on this thread; not told of FORGET and RELEASE, of which nobody is the caller.
+    func begins(_ caller: Caller)
+    /// Whether a signal is on its way that ends the thread.
+    func isBeingKilled(_ thread: Int32) -> Bool
+    /// What a request on a node may hold up: see `RequestShares`. The kernel knows the node.
+    func share(of node: NodeID) -> RequestShare
     /// Whether the kernel holds any file or folder open.
     var hasOpenFiles: Bool { get }
 

@@ -64,7 +64,14 @@ extension FuseSession {
         var buffer = fuse_buf()
         defer { free(buffer.mem) }
         var looksOut = false
-        while !isEnding, dispatcher.takeSeat(slot) {
+        while !isEnding {
+            switch dispatcher.takeTurn(slot) {
+            case .over: return ended()
+            case .request(let waiting):
+                serve(waiting, slot)
+                continue
+            case .seat: break
+            }
             let asked = Self.microseconds
             if looksOut { lookOut(since: asked) }
             let received = fuse_session_receive_buf(session, &buffer)
@@ -72,17 +79,52 @@ extension FuseSession {
             if received <= 0 { break }
             let began = Self.microseconds
             looksOut = dispatcher.isConversation(at: began)
+            let about = RequestShares.claim(of: buffer, countsUsers: tuning.sharesByUser, fileSystem)
+            if let (header, claim) = about, dispatcher.shares.areSomeFull {
+                if header.opcode == RequestShares.interrupt { answerIfKilled(buffer) }
+                if dispatcher.shares.putsAside(buffer, header, claim, at: Dispatcher.nanoseconds) { continue }
+            }
             // What is there already is read in less.
-            dispatcher.began(slot, waited: began - asked > 5)
+            dispatcher.began(slot, waited: began - asked > 5, about?.1 ?? RequestShares.Claim())
             if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
             answer(&buffer)
             dispatcher.ended(slot, at: Self.microseconds)
             // Only FORGET and INTERRUPT come this way then: many at once cost less.
             if channel.ringsGranted { usleep(1_000) }
         }
+        ended()
+    }
+
+    private func ended() {
         fuse_session_exit(session)
         dispatcher.finish()
         channel.agreed.signal()
+    }
+
+    /// A request that was put aside, when its turn has come.
+    private func serve(_ waiting: RequestShares.Waiting, _ slot: Dispatcher.Slot) {
+        dispatcher.began(slot, waited: false, waiting.claim)
+        var buffer = fuse_buf()
+        buffer.mem = waiting.bytes
+        buffer.size = waiting.count
+        answer(&buffer)
+        dispatcher.ended(slot, at: Self.microseconds)
+    }
+
+    /// Of a request that was put aside: libfuse does not know of it.
+    func fail(_ waiting: RequestShares.Waiting, _ error: Errno) {
+        var buffer = fuse_buf()
+        buffer.mem = waiting.bytes
+        buffer.size = waiting.count
+        channel.fail(buffer, error, fuse_session_fd(session))
+    }
+
+    /// An INTERRUPT for a request that was put aside: its caller is let go if it is being killed. Other signals do not end a wait.
+    private func answerIfKilled(_ interrupt: fuse_buf) {
+        guard interrupt.size >= MemoryLayout<quire_in_header>.size + MemoryLayout<UInt64>.size else { return }
+        let unique = (interrupt.mem + MemoryLayout<quire_in_header>.size).loadUnaligned(as: UInt64.self)
+        let killed = dispatcher.shares.take(unique) { fileSystem.isBeingKilled($0.thread) }
+        if let killed { fail(killed, .interrupted) }
     }
 
     /// Waits for the next request without sleeping, for 50 µs at most, while others that want the processor go first.

@@ -23,6 +23,8 @@ public final class FuseSession: @unchecked Sendable {
     public struct Tuning: Sendable {
         /// Threads that serve requests: as many may wait for the disk at once. Two read at a time, see `Dispatcher`.
         public var threads = 24
+        /// Each user has a share of the threads: there are several.
+        public var sharesByUser = false
         /// Asks for kernel passthrough of reads and writes (Linux 6.9, CAP_SYS_ADMIN).
         public var passthrough = false
         /// Asks for requests by io_uring instead of read(2) of the device (Linux 6.14, see `KernelRings`).
@@ -41,6 +43,7 @@ public final class FuseSession: @unchecked Sendable {
         let rings = tuning.rings ? KernelRings(threads: tuning.threads, capacity: Int(tuning.maximumWrite)) : nil
         channel = KernelChannel(wantsPassthrough: tuning.passthrough, rings: rings)
         dispatcher = Dispatcher(threads: tuning.threads, cores: Int(cl_usable_processors()))
+        defer { dispatcher.onLate = { [unowned self] in fail($0, .resourceBusy) } }
         var arguments = fuse_args()
         fuse_opt_add_arg(&arguments, "quire")
         for option in options {

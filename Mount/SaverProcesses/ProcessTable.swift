@@ -115,6 +115,20 @@ public final class ProcessTable: Sendable {
         }
     }
 
+    /// Whether there is such a thread, as far as can be seen.
+    public func isThread(_ thread: pid_t) -> Bool { thread > 0 && proc.stat(of: thread) != nil }
+
+    /// The parent's number, which is shown of processes in an exec too.
+    func parent(of id: pid_t) -> pid_t? {
+        withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
+            let length = proc.read(id, "status", into: buffer)
+            guard length > 0 else { return nil }
+            var text = ProcText(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
+            guard text.find("PPid:") else { return nil }
+            return pid_t(truncatingIfNeeded: text.number())
+        }
+    }
+
     /// As `process(of:)` for a process's own number, as it is at this moment.
     func current(_ id: pid_t) -> SaveProcess? { proc.stat(of: id).map { SaveProcess(id: id, start: $0.start) } }
 }

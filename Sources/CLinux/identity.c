@@ -70,6 +70,18 @@ int cl_assume(uid_t uid, gid_t gid, mode_t mask, int change_ids) {
     current.known = 1;
     return 0;
 }
+int cl_assume_ids(uid_t uid, gid_t gid) {
+    if (current.known && current.uid == uid && current.gid == gid) return 0;
+    // The umask has to be set anew by who needs it.
+    current.known = 0;
+    current.umask = (mode_t)-1;
+    int result = cl_set_fs_identity(uid, gid);
+    if (result < 0) return result;
+    current.uid = uid;
+    current.gid = gid;
+    current.known = 1;
+    return 0;
+}
 int cl_is_io_idle(int thread) {
     long priority = syscall(SYS_ioprio_get, 1 /* IOPRIO_WHO_PROCESS */, thread);
     return priority >= 0 && (priority >> 13) == 3 /* IOPRIO_CLASS_IDLE */;

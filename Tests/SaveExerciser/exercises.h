@@ -8,3 +8,7 @@ int ended_savers(int count, char **arguments);
 int endless_saver(int count, char **arguments);
 int one_version(int count, char **arguments);
 int check_versions(int count, char **arguments);
+int concurrent_opens(int count, char **arguments);
+int concurrent_attributes(int count, char **arguments);
+int renamed_and_truncated(int count, char **arguments);
+int seen_when_closed(int count, char **arguments);

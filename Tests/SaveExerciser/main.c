@@ -17,6 +17,10 @@ static const struct {
     {"version", one_version, "PATH"},
     {"check", check_versions, "PATH..."},
     {"loop", endless_saver, "PATH LARGEST PAUSE"},
+    {"opens", concurrent_opens, "PATH COUNT PROCESSES"},
+    {"attributes", concurrent_attributes, "PATH COUNT"},
+    {"renamed", renamed_and_truncated, "PATH COUNT"},
+    {"seen", seen_when_closed, "PATH COUNT"},
 };
 
 int main(int count, char **arguments) {

@@ -22,6 +22,9 @@ final class Locator: Sendable {
         device == self.device ? inode : inode ^ (device &<< 40)
     }
 
+    /// Whether a device is another's than the store's: a file system mounted inside it. Virtual items have one that no file has.
+    func isInner(_ device: UInt64) -> Bool { device != self.device && device != .max }
+
     /// The O_PATH descriptor of a folder. One lock when it is kept open, else one openat and one statx a level.
     /// Throws .staleNFSFileHandle if it is nowhere under its names: the kernel then walks the path again.
     func folder(_ node: Node) throws(Errno) -> Descriptor { try folder(node, depth: 0) }

@@ -63,6 +63,8 @@ final class Node: @unchecked Sendable {
         var isSuperseded = false
         /// Its last name was removed or given to another file: never seen under a name again.
         var isRemoved = false
+        /// The last name, when it is no more.
+        var lastLink: Link?
         /// A folder's O_PATH descriptor, kept by the folder cache.
         var folder: Descriptor?
         var folderUsed = false
@@ -187,6 +189,7 @@ extension Node {
     func superseded(pinned: Descriptor) {
         state.withLock { state in
             state.isSuperseded = true
+            state.lastLink = state.link
             state.link = nil
             state.pinned = pinned
         }
@@ -202,6 +205,7 @@ extension Node {
             state.otherLinks.removeAll { $0.parent === parent && $0.name.matches(name) }
             if let link = state.link, link.parent === parent, link.name.matches(name) {
                 state.link = state.otherLinks.popLast()
+                if state.link == nil { state.lastLink = link }
             }
             if state.link == nil { state.pinned = state.pinned ?? pinned }
         }
@@ -237,6 +241,9 @@ extension Node {
     static let maximumDepth = 2_048
 
     var currentLink: Link? { state.withLock { $0.link } }
+
+    /// The name under which it stands, or stood last.
+    var place: Link? { state.withLock { $0.link ?? $0.lastLink } }
 
     /// The node's path in the store by the names last seen; nil if it has none any more. A claim's version of a document has the
     /// document's. O(depth).

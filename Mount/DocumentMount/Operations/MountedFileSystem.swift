@@ -71,8 +71,8 @@ final class MountedFileSystem: FileSystemOperations {
         self.virtualFolders = virtualFolders.map { VirtualFolders($0, thumbnails: service!) }
         repeats = OutsideRepeats(table: table, locator: locator, repeater: repeater, session: session)
         saves = try SaveService(
-            table: table, locator: locator, store: versions, journal: journal, session: session, options: options,
-            repeater: repeater, log: log)
+            table: table, locator: locator, store: versions, journal: journal, session: session,
+            privileges: privileges, options: options, repeater: repeater, log: log)
         snapshots = SnapshotService(
             store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
             session: session)
@@ -85,6 +85,15 @@ final class MountedFileSystem: FileSystemOperations {
     }
 
     func prepareThread() { privileges.prepareThread() }
+
+    func begins(_ caller: Caller) { privileges.identify(as: caller) }
+
+    func isBeingKilled(_ thread: pid_t) -> Bool { ProcessFacts.isBeingKilled(thread) }
+
+    func share(of node: NodeID) -> RequestShare {
+        let node = table.node(node)
+        return RequestShare(item: node.lockKey, device: locator.isInner(node.identity.device) ? node.identity.device : 0)
+    }
 
     var hasOpenFiles: Bool { openHandles.load(ordering: .relaxed) > 0 }
 
@@ -142,6 +151,10 @@ final class MountedFileSystem: FileSystemOperations {
                 table.forget(node, count: 1)
                 continue
             }
+            if let caller, saves.sentOn.areSome, !expectsSave(name, in: parent, node, caller) {
+                table.forget(node, count: 1)
+                continue
+            }
             guard var entry = entry(for: node, status, caller) else { continue }
             if !isCertain { (entry.validity, entry.attributes.validity) = (.none, .none) }
             return entry
@@ -149,6 +162,14 @@ final class MountedFileSystem: FileSystemOperations {
         // Who changes names themselves has the folder for themselves.
         guard let caller else { throw .staleNFSFileHandle }
         return try lookUpStanding(name, in: parent, folder, caller)
+    }
+
+    /// The thread may be on its second walk to what it is about to save. False if the file has lost the name meanwhile.
+    private func expectsSave(_ name: BorrowedName, in parent: Node, _ node: Node, _ caller: Caller) -> Bool {
+        // At a guarded gate the save begins with the OPEN.
+        guard let open = saves.sentOn.truncating(caller.thread, name, in: parent), coordinator.gate.enter() else { return true }
+        defer { coordinator.gate.leave() }
+        return saves.expect(open, of: node, caller)
     }
 
     private func noteLookup(of node: Node, _ caller: Caller?) {

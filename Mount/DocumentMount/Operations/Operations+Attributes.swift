@@ -39,9 +39,45 @@ extension MountedFileSystem {
             try workspaces.openForWriting(node, flags: O_WRONLY, isOpen: false, caller)
             if isKeptOut(caller, from: node) { throw .resourceBusy }
         }
-        let opened = handle.map { FileHandle.of($0).descriptor }
+        let handle = handle.map { FileHandle.of($0) }
+        let status: cl_status
+        if changes.size == nil {
+            status = try changingAttributes(of: node) { (node, isSame) throws(Errno) in
+                try changed(node, isSame ? handle : nil, to: changes, caller)
+            }
+        } else {
+            status = try changed(node, handle, to: changes, caller)
+        }
+        if changes.modified != nil { saves.timesSet(on: node) }
+        if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle, caller) }
+        return attributes(of: node, status)
+    }
+
+    /// Runs what changes a file's attributes, with the node of the version to change, while no other version takes the document's
+    /// name: else the change would be lost with the version that it was made to. `isSame`: it is the one that was asked for. One that
+    /// was replaced a moment ago, while the request was on its way, leads on.
+    func changingAttributes<Result>(
+        of node: Node, _ change: (_ target: Node, _ isSame: Bool) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        guard node.isRegular else { return try change(node, true) }
+        for _ in 0..<Self.maximumLooks {
+            let target = saves.changed(node)
+            let result = try namesStanding(of: target, isSame: { true }) { () throws(Errno) -> Result? in
+                target === saves.changed(target) ? try change(target, target === node) : nil
+            }
+            guard case .some(.some(let result)) = result else { continue }
+            // What the kernel knows of that version, its access list too, it has from before.
+            if target !== node { session.current?.notifier.attributesChangedNow(of: table.id(of: target)) }
+            return result
+        }
+        throw .resourceBusy
+    }
+
+    private func changed(
+        _ node: Node, _ handle: FileHandle?, to changes: AttributeChanges, _ caller: Caller
+    ) throws(Errno) -> cl_status {
         let descriptor: Descriptor
-        if let opened { descriptor = opened } else { descriptor = try locator.pathDescriptor(of: node) }
+        if let handle { descriptor = handle.descriptor } else { descriptor = try locator.pathDescriptor(of: node) }
         if let mode = changes.mode { try changeMode(descriptor, mode) }
         if changes.uid != nil || changes.gid != nil {
             try privileges.writingSetID(as: caller) { () throws(Errno) in
@@ -51,13 +87,11 @@ extension MountedFileSystem {
                         CL_AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
             }
         }
-        if let size = changes.size { try changeSize(node, handle.map { FileHandle.of($0) }, size, caller) }
+        if let size = changes.size { try changeSize(node, handle, size, caller) }
         if changes.accessed != nil || changes.modified != nil { try changeTimes(descriptor, changes) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
-        if changes.modified != nil { saves.timesSet(on: node) }
-        if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle.map { FileHandle.of($0) }, caller) }
-        return attributes(of: node, status)
+        return status
     }
 
     /// truncate(2) opens nothing, and cannot wait as an open does.
@@ -94,7 +128,7 @@ extension MountedFileSystem {
         } else {
             try saves.changing(node) { () throws(Errno) in
                 let writable = try locator.opened(node, flags: O_WRONLY)
-                saves.pins.willWrite(writable)
+                saves.pins.willWrite(writable, by: privileges.user(caller))
                 try truncate(writable)
             }
         }

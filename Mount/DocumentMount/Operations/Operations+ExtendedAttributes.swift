@@ -44,13 +44,15 @@ extension MountedFileSystem {
             try tags.setIndexedValue(Array(value), of: try document(node))
             return journal.touched(node, by: caller, isIndexed: false)
         }
-        let descriptor = try locator.pathDescriptor(of: node)
-        if Self.isCapability(name) { node.hasNoCapabilities.store(false, ordering: .relaxed) }
-        // An access ACL carries the mode's bits: setting one must not lose the set-group-ID bit the caller may keep.
-        let keepsGroupBit = isAccessList(name) ? try mayKeepGroupBit(caller, descriptor) : true
-        try privileges.keepingGroupBit(keepsGroupBit ? S_ISGID : 0) { () throws(Errno) in
-            try withProcPath(of: descriptor) { (path) throws(Errno) in
-                _ = try check(cl_setxattr(path, name, value.baseAddress, value.count, flags))
+        try changingAttributes(of: node) { (node, _) throws(Errno) in
+            let descriptor = try locator.pathDescriptor(of: node)
+            if Self.isCapability(name) { node.hasNoCapabilities.store(false, ordering: .relaxed) }
+            // An access ACL carries the mode's bits: setting one must not lose the set-group-ID bit the caller may keep.
+            let keepsGroupBit = isAccessList(name) ? try mayKeepGroupBit(caller, descriptor) : true
+            try privileges.keepingGroupBit(keepsGroupBit ? S_ISGID : 0) { () throws(Errno) in
+                try withProcPath(of: descriptor) { (path) throws(Errno) in
+                    _ = try check(cl_setxattr(path, name, value.baseAddress, value.count, flags))
+                }
             }
         }
         journal.touched(node, by: caller, isIndexed: isTags(name))
@@ -63,8 +65,10 @@ extension MountedFileSystem {
             try tags.setIndexedValue(nil, of: try document(node))
             return journal.touched(node, by: caller, isIndexed: false)
         }
-        let descriptor = try locator.pathDescriptor(of: node)
-        try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
+        try changingAttributes(of: node) { (node, _) throws(Errno) in
+            let descriptor = try locator.pathDescriptor(of: node)
+            try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
+        }
         journal.touched(node, by: caller, isIndexed: isTags(name))
     }
 

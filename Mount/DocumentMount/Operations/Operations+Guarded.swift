@@ -46,7 +46,7 @@ extension MountedFileSystem {
                 // The claim has put another version there: the kernel walks the path again and finds it.
                 if let link = open.link, isReplaced(open.node), !saves.sentOn.isKnown(open.caller.thread) {
                     link.name.withCString { beginSave(of: $0, in: link.parent, flags: open.flags, open.caller) }
-                    saves.sentOn.note(open.caller.thread)
+                    saves.sentOn.note(open.caller.thread, at: link, flags: open.flags)
                     return reply.fail(.staleNFSFileHandle)
                 }
                 // Another claim may have begun.

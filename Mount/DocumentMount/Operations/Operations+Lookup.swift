@@ -65,6 +65,7 @@ extension MountedFileSystem {
             return isRepeated ? onTheWay(entry) : entry
         } catch .noSuchFileOrDirectory {
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials(of: caller)) }
+            saves.nameGone(name, in: parent, for: caller)
             // The next look is to be heard of, too.
             return .absent(validity: isLook ? .none : cacheTime)
         }

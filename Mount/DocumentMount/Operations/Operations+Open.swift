@@ -25,9 +25,12 @@ extension MountedFileSystem {
     func answer(_ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>) {
         let handle: FileHandle
         let mode: OpenMode
+        let isRepeated = saves.sentOn.isExpected(caller.thread)
         do throws(Errno) {
             (handle, mode) = try opened(node, flags: flags, caller)
         } catch {
+            // The kernel would hand it to the app: the file is gone, from outside.
+            if error == .staleNFSFileHandle, isRepeated { return reply.fail(.noSuchFileOrDirectory) }
             return reply.fail(error)
         }
         let id = handOver(handle)
@@ -47,15 +50,64 @@ extension MountedFileSystem {
             } _: { (hidden, staged) throws(Errno) in
                 try createdForClaim(caller, in: parent, name: name, as: hidden, staged, mode: mode, flags: flags)
             }
+            _ = saves.sentOn.takeMaking(caller.thread)
         } catch .fileExists where flags & O_EXCL == 0 {
+            let parent = table.node(parent)
+            // This open(2) was answered ESTALE before, and its name was gone when it looked again: another file has it now.
+            if saves.sentOn.takeMaking(caller.thread) {
+                return createAgain(caller, in: parent, name: name, mode: mode, flags: flags, reply)
+            }
             // The kernel walks the path again and finds what is there.
-            beginSave(of: name, in: table.node(parent), flags: flags, caller)
-            saves.sentOn.note(caller.thread)
+            beginSave(of: name, in: parent, flags: flags, caller)
+            saves.sentOn.note(
+                caller.thread, at: Node.Link(parent: parent, name: EntryName(copying: name)), flags: flags)
             return reply.fail(.staleNFSFileHandle)
         } catch {
             return reply.fail(error)
         }
         answer(created, reply)
+    }
+
+    /// CREATE of a name that is there, by an open(2) that the kernel does not repeat once more: opens what is there, as whoever asks may.
+    private func createAgain(
+        _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32, _ reply: consuming Reply<CreatedFile>
+    ) {
+        do throws(Errno) {
+            for _ in 0..<Self.maximumLooks {
+                do throws(Errno) {
+                    return answer(try openedExisting(name, in: parent, flags: flags, caller), reply)
+                } catch .noSuchFileOrDirectory, .staleNFSFileHandle {}
+                do throws(Errno) {
+                    return answer(try created(caller, in: parent, name: name, mode: mode, flags: flags), reply)
+                } catch .fileExists {}
+            }
+            throw .resourceBusy
+        } catch {
+            reply.fail(error)
+        }
+    }
+
+    private func openedExisting(
+        _ name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller
+    ) throws(Errno) -> (Entry, FileHandle, OpenMode) {
+        let place = Node.Link(parent: parent, name: EntryName(copying: name))
+        saves.sentOn.note(caller.thread, at: place, flags: flags)
+        defer { _ = saves.sentOn.take(caller.thread) }
+        var entry = try lookUp(name, in: parent, try locator.folder(parent), caller)
+        let node = table.node(entry.node)
+        do throws(Errno) {
+            guard node.isRegular else { throw node.isFolder ? .isDirectory : .resourceBusy }
+            let mode = [O_RDONLY: R_OK, O_WRONLY: W_OK][flags & O_ACCMODE] ?? R_OK | W_OK
+            // The kernel leaves the check to whom it asks to create.
+            guard tags.reach.may(credentials(of: caller), use: try locator.pathDescriptor(of: node), mode)
+            else { throw .permissionDenied }
+            let (handle, openMode) = try opened(node, flags: flags, caller)
+            entry.attributes.validity = .none
+            return (entry, handle, openMode)
+        } catch {
+            table.forget(node, count: 1)
+            throw error
+        }
     }
 
     func createTemporary(
@@ -98,10 +150,10 @@ extension MountedFileSystem {
     private func openedForWriting(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         let writable = flags & O_ACCMODE != O_RDONLY
         try workspaces.openForWriting(node, flags: flags, caller)
-        try saves.leadOnFromRemoved(node, caller)
+        try saves.leadOnFromRemoved(node, flags: flags, caller)
         while true {
             let opening = try saves.open(node, flags: flags, caller)
-            if opening.decision.version == nil { saves.pins.willWrite(opening.file) }
+            if opening.decision.version == nil { saves.pins.willWrite(opening.file, by: privileges.user(caller)) }
             let registered = register(
                 node, opening.file, flags: flags, caller, before: opening.status, isNew: false, opening.decision,
                 isAmongSaves: opening.versions != nil)

@@ -54,7 +54,7 @@ extension MountedFileSystem {
                 }
             } else if base.type == S_IFREG {
                 guard let path = parent.path?.appending(shown),
-                    (try? saves.store.keepRemoved(shown, in: folder, document: path)) != nil
+                    (try? saves.store.keepRemoved(shown, in: folder, document: path, by: privileges.user(caller))) != nil
                 else { throw .resourceBusy }
             }
             try removeFromStore(in: parent, name: name, isFolder: staged.isRemovedFolder)

@@ -81,7 +81,7 @@ extension MountedFileSystem {
         var isFolder = false
         let found = try workspaces.renaming(from: old, to: new, flags: flags, caller) { (place) throws(Errno) in
             try place.withCString { (place) throws(Errno) in
-                try copyAside(old.name, folder, to: place, in: new.parent, newFolder)
+                try copyAside(old.name, folder, to: place, in: new.parent, newFolder, by: privileges.user(caller))
             }
         } rename: { (source, target) throws(Errno) in
             try source.withCString { (source) throws(Errno) in
@@ -129,9 +129,10 @@ extension MountedFileSystem {
     /// A document that its claim moves aside stays under its name for all others: a copy gets the other name. Throws EXDEV if there
     /// can be none, upon which mv(1) copies it itself.
     private func copyAside(
-        _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, in newParent: Node, _ newFolder: Descriptor
+        _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, in newParent: Node, _ newFolder: Descriptor,
+        by user: ActingUser
     ) throws(Errno) {
-        let copy = try copied(name, folder, to: newName, newFolder)
+        let copy = try copied(name, folder, to: newName, newFolder, by: user)
         try locator.names.changing { () throws(Errno) in
             let replaced = doomed(newName, in: newFolder)
             let result = copy.withCString { cl_renameat2(newFolder.number, $0, newFolder.number, newName, 0) }
@@ -143,7 +144,8 @@ extension MountedFileSystem {
 
     /// The hidden name of a copy of a document or symbolic link.
     private func copied(
-        _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, _ newFolder: Descriptor
+        _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, _ newFolder: Descriptor,
+        by user: ActingUser
     ) throws(Errno) -> EntryName {
         let document: Descriptor
         do throws(Errno) {
@@ -157,7 +159,7 @@ extension MountedFileSystem {
             return copy
         }
         do throws(WorkingCopyRefusal) {
-            let working = try saves.store.workingCopy(of: document, status: nil, in: newFolder)
+            let working = try saves.store.workingCopy(of: document, status: nil, in: newFolder, by: user)
             do throws(Errno) { return try working.stage(in: newFolder).name } catch { throw .unmade(error) }
         } catch .unmade(let error) {
             throw error

@@ -1,4 +1,5 @@
 import CLinux
+import DocumentStore
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -30,6 +31,18 @@ struct Privileges: Sendable {
     func acting<Result>(as caller: Caller, mode: mode_t, _ make: () throws(Errno) -> Result) throws(Errno) -> Result {
         _ = try check(cl_assume(caller.uid, caller.gid, caller.umask, actsForCallers ? 1 : 0))
         return try keepingGroupBit(mode, make)
+    }
+
+    /// Has what the thread does in the store from here on be the caller's: for the room it takes, and for stores whose server judges by
+    /// user. Two system calls at most when the thread last acted for another.
+    @inline(__always)
+    func identify(as caller: Caller) {
+        if actsForCallers { _ = cl_assume_ids(caller.uid, caller.gid) }
+    }
+
+    /// As whom copies are made for a caller.
+    func user(_ caller: Caller) -> ActingUser {
+        actsForCallers ? ActingUser(uid: caller.uid, gid: caller.gid) : .daemon
     }
 
     /// Uses space as the caller: the blocks that a file system keeps for root are not for others. No system call when the thread

@@ -22,6 +22,8 @@ final class DocumentVersions: Sendable {
         var working: [VersionID: WorkingVersion] = [:]
         /// The handles that the machine may name.
         var handles: [SaveHandle: FileHandle] = [:]
+        /// Who saved the published version; nil if that was not by a transaction.
+        var savedBy: UInt32?
         /// Which file the published version is.
         var identity: FileIdentity
 
@@ -62,6 +64,8 @@ final class DocumentVersions: Sendable {
     /// The kernel may have an entry that leads to the published version and holds for long: from a listing that was under way when
     /// the save began, moved by a rename, or because the saver came by none (`FileHandle.Decision.isElsewhere`).
     let hasLastingEntry = Atomic<Bool>(false)
+    /// A publication in place waits for the thread that copies, or is under way there.
+    let isQueued = Atomic<Bool>(false)
     /// When a version last took the document's name, in nanoseconds on the monotonic clock.
     let replaced = Atomic<Int64>(0)
     /// Of several documents the lower one's `naming` is taken first.

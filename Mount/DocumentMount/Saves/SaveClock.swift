@@ -17,8 +17,9 @@ final class SaveClock: @unchecked Sendable {
     /// Saves come in rows: it does not go to sleep between them, nor is woken by each.
     private static let patience = 50
 
-    func start(_ look: @escaping @Sendable () -> Void) {
+    func start(prepare: @escaping @Sendable () -> Void, _ look: @escaping @Sendable () -> Void) {
         thread = NamedThread("quire-saves") { [self] in
+            prepare()
             var idleBeats = 0
             while !isOver.load(ordering: .relaxed) {
                 idleBeats = isNeeded.load(ordering: .relaxed) > 0 ? 0 : idleBeats + 1

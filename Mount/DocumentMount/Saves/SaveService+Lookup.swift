@@ -34,17 +34,50 @@ extension SaveService {
     /// there now. Who has no path, as through /proc/self/fd, comes back and gets what was asked for.
     func leadOn(_ node: Node, _ caller: Caller) throws(Errno) {
         // Taken by whatever it finds: left behind, the mark would be the thread's next open's.
-        let isRepeated = sentOn.take(caller.thread)
+        let isRepeated = sentOn.areSome && sentOn.take(caller.thread, at: node.place)
         guard !isRepeated, let versions = node.versions.load(), versions.isSuperseded(node), caller.thread > 0 else { return }
         sentOn.note(caller.thread)
         throw .staleNFSFileHandle
     }
 
     /// The same for an open for writing of a file that has lost its name since the path was walked: another may have it now.
-    func leadOnFromRemoved(_ node: Node, _ caller: Caller) throws(Errno) {
+    func leadOnFromRemoved(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
         guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread) else { return }
-        sentOn.note(caller.thread)
+        sentOn.note(caller.thread, at: node.place, flags: flags)
         throw .staleNFSFileHandle
+    }
+
+    /// A thread that was sent on finds another file under the name than the one it came with: its open, which cannot be sent on
+    /// once more, begins its save here. False if that file has lost the name, too.
+    func expect(_ open: SentOnThreads.Open, of node: Node, _ caller: Caller) -> Bool {
+        let versions = node.versions.load()
+        guard node.isRegular, versions.map({ arrivalTarget(caller, $0) == nil }) ?? true else { return true }
+        giveUpArrival(open, caller, unlessIn: versions)
+        _ = sentOn.take(caller.thread)
+        defer { sentOn.note(caller.thread, at: open.place, flags: open.flags, in: node.versions.load()) }
+        do throws(Errno) {
+            // Live: nothing is opened yet.
+            abandoned(try self.open(node, flags: open.flags, caller, creates: true))
+            return true
+        } catch {
+            return error != .staleNFSFileHandle || node.versions.load().map { arrivalTarget(caller, $0) != nil } ?? false
+        }
+    }
+
+    /// A thread that was sent on finds its name gone: its open will not come again, but perhaps as a CREATE.
+    func nameGone(_ name: UnsafePointer<CChar>, in parent: Node, for caller: Caller) {
+        guard let open = sentOn.gone(caller.thread, name, in: parent) else { return }
+        giveUpArrival(open, caller, unlessIn: nil)
+    }
+
+    private func arrivalTarget(_ caller: Caller, _ versions: DocumentVersions) -> VersionID? {
+        ifActive(versions) { _, machine in machine.arrivalTarget(of: ThreadID(caller.thread)) } ?? nil
+    }
+
+    private func giveUpArrival(_ open: SentOnThreads.Open, _ caller: Caller, unlessIn versions: DocumentVersions?) {
+        guard let expected = open.versions, expected !== versions else { return }
+        let step = ifActive(expected) { _, machine in machine.abandon(ThreadID(caller.thread)) } ?? .none
+        try? carryOut(step, expected)
     }
 
     /// A version without a name is asked for that nobody has open: the kernel has an entry that leads to it, and asks again for all.
@@ -60,6 +93,15 @@ extension SaveService {
         }
         table.hold(published ?? node)
         return published ?? node
+    }
+
+    /// The version whose attributes are changed by a request that came with `node`: another one, if that replaced it while the request
+    /// was on its way.
+    func changed(_ node: Node) -> Node {
+        guard let versions = node.versions.load(), versions.isSuperseded(node),
+            cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.longestListingTime
+        else { return node }
+        return versions.state.withLock { $0.published } ?? node
     }
 
     /// The version that the thread was sent on to, with a lookup counted.

@@ -33,14 +33,16 @@ extension SaveService {
         do throws(Errno) {
             return try opened(node, flags: flags, caller, creates: creates)
         } catch {
-            if error == .staleNFSFileHandle { sentOn.note(caller.thread) }
+            if error == .staleNFSFileHandle {
+                sentOn.note(caller.thread, at: node.place, flags: flags, in: node.versions.load())
+            }
             if let versions = node.versions.load() { settle(versions) }
             throw error
         }
     }
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool) throws(Errno) -> Opening {
-        let isRepeated = sentOn.take(caller.thread)
+        let isRepeated = sentOn.areSome && sentOn.take(caller.thread, at: node.place)
         var request = OpenRequest(
             version: node.versionID, handle: FileHandle.nextSaveHandle,
             caller: SaveCaller(thread: ThreadID(caller.thread), process: placeholder(caller)),
@@ -87,6 +89,12 @@ extension SaveService {
         _ = try check(cl_statx_fd(file.number, &status))
         request.document.isEmpty = status.st.st_size == 0
         request.document.links = Int(status.st.st_nlink)
+        // Another file has its name: what others have open is not to be cut off under them. Whoever has no path comes back.
+        if status.st.st_nlink == 0, request.mayBeSentOn, request.flags.contains([.writes, .truncates]),
+            request.caller.process != nil
+        {
+            throw .staleNFSFileHandle
+        }
         if request.flags.contains([.writes, .truncates]), let link = node.currentLink {
             request.document.matchesLivePattern = link.name.withCString { options.livePatterns.matches($0) }
         }
@@ -177,6 +185,8 @@ extension SaveService {
     ) throws(Errno) -> Beginning {
         guard let process = request.caller.process, let link = current.currentLink else {
             guard versions.state.withLock({ $0.published === current }) else { return .superseded }
+            // Another file may have its name. Whoever has no path comes back.
+            if request.mayBeSentOn, request.caller.process != nil { throw .staleNFSFileHandle }
             request.document.links = 0
             return .impossible
         }
@@ -185,7 +195,7 @@ extension SaveService {
         let image = processes.image(of: process)
         let copy: WorkingCopy
         do {
-            copy = try store.workingCopy(of: document.0, status: document.1, in: folder)
+            copy = try store.workingCopy(of: document.0, status: document.1, in: folder, by: privileges.user(caller))
         } catch .room, .unmade(.noSpace), .unmade(.diskQuotaExceeded) {
             request.document.hasRoom = false
             return .impossible
@@ -218,10 +228,11 @@ extension SaveService {
         return .decided(decision)
     }
 
+    /// Nil if it is to be decided again.
     private func serve(
         _ decision: OpenDecision, _ current: Node, _ versions: DocumentVersions, _ request: OpenRequest,
         _ document: (Descriptor, cl_status)?, _ flags: Int32, _ caller: Caller
-    ) throws(Errno) -> Opening {
+    ) throws(Errno) -> Opening? {
         switch decision {
         case .refuse(let errno):
             settle(versions)
@@ -235,6 +246,8 @@ extension SaveService {
                 return try opening(version, kind, then, current, versions, request, document, flags)
             } catch {
                 giveUp(request.handle, versions, then)
+                // Published, and over, since it was decided: to be decided again by who cannot be sent on.
+                if error == .staleNFSFileHandle, !request.mayBeSentOn { return nil }
                 throw error
             }
         }

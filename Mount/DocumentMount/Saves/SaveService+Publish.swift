@@ -22,28 +22,34 @@ extension SaveService {
     }
 
     private func publish(_ id: VersionID, _ cause: PublishCause, _ versions: DocumentVersions) throws(Errno) {
+        // The saver's, whoever closes last, or renames, or on whichever thread a RELEASE comes.
+        if let caller = versions.state.withLock({ $0.working[id]?.caller }) { privileges.identify(as: caller) }
         // Before the turn, which other savers wait for: the disk may take long.
         var failure: Errno?
         if let version = versions.state.withLock({ $0.working[id] }) {
             do throws(Errno) { try version.copy.writeOut() } catch { failure = error }
         }
         let notOnDisk = failure
+        var replaced: ReplacedVersion?
         let next = versions.turn.withLock { () -> SaveStep in
             do throws(Errno) {
-                return try publishInTurn(id, cause, versions, notOnDisk)
+                return try publishInTurn(id, cause, versions, notOnDisk, keeping: &replaced)
             } catch {
                 failure = error
                 return ifActive(versions) { _, machine in machine.failed(id, errno: error.rawValue, now: Self.now) } ?? .none
             }
         }
         if case .discard(let id, let reason) = next { drop(id, reason, versions) }
+        // With the turn given up: others may publish while it is copied.
+        if let replaced { keepLater(replaced) }
         if case .refuse(let errno) = next { throw Errno(rawValue: errno) }
         if let failure { throw failure }
     }
 
     /// Returns what is to be done when the turn is given up. Throws when the machine is to be told of the failure.
     private func publishInTurn(
-        _ id: VersionID, _ cause: PublishCause, _ versions: DocumentVersions, _ notOnDisk: Errno?
+        _ id: VersionID, _ cause: PublishCause, _ versions: DocumentVersions, _ notOnDisk: Errno?,
+        keeping replaced: inout ReplacedVersion?
     ) throws(Errno) -> SaveStep {
         awaitReleases(versions)
         let found = ifActive(versions) { state, machine -> (PublishDecision, WorkingVersion, Node)? in
@@ -58,11 +64,12 @@ extension SaveService {
         case .discard(let reason): return .discard(id, reason)
         case .publish(let wanted): plan = wanted
         }
-        if plan.keepsReplaced { keep(published, versions) }
         if let notOnDisk { throw notOnDisk }
+        let old = plan.keepsReplaced ? ReplacedVersion(published, by: version.caller, in: versions, locator) : nil
         if plan.mode == .replace {
             do throws(PublishFailure) {
                 let folder = try replace(published, by: version, plan, versions)
+                replaced = old
                 guard options.syncsSaves || cause == .synced else { return .none }
                 // It is published, only perhaps not for good.
                 do throws(Errno) { try version.copy.makeDurable(namesIn: folder) } catch { return .refuse(error.rawValue) }
@@ -75,6 +82,8 @@ extension SaveService {
                 }
             }
         }
+        // Its content is about to be written over.
+        if let old { keep(old) }
         do throws(PublishFailure) {
             try copy(version, into: published, plan, versions)
             return .none
@@ -194,6 +203,7 @@ extension SaveService {
             let writers = machine.published(id)
             state.working[id] = nil
             state.published = version.node
+            state.savedBy = version.caller.uid
             state.identity = version.node.identity
             return writers.compactMap { state.handles[$0.handle] }.filter { $0.node !== version.node }
         } ?? []
@@ -220,7 +230,7 @@ extension SaveService {
         } catch {
             throw .failed(error)
         }
-        pins.willWrite(target)
+        pins.willWrite(target, by: privileges.user(version.caller))
         version.written.withLock { $0 = 0..<0 }
         defer { version.written.withLock { $0 = nil } }
         try version.copy.publishInPlace(at: path, in: folder, into: target, keepingTimes: !plan.setsModificationTime)
@@ -254,6 +264,7 @@ extension SaveService {
     private func drop(_ id: VersionID, _ reason: DiscardReason, _ versions: DocumentVersions) {
         let found = versions.state.withLock { state in (state.working.removeValue(forKey: id), state.published) }
         guard let version = found.0 else { return }
+        privileges.identify(as: version.caller)
         if reason.keepsContent, version.isHeldByOthers.load(ordering: .relaxed) {
             // With what they go on writing.
             version.keptLater.withLock { $0 = (reason.kept, found.1?.path) }
@@ -288,20 +299,25 @@ extension SaveService {
         let saver = KeptVersion.Saver(
             pid: version.process.id, name: ProcessFacts.name(of: version.process.id) ?? "", uid: version.caller.uid)
         do throws(Errno) {
-            try store.kept.keep(version.copy.file, moving: true, document: path, saver: saver, reason: reason)
+            try store.kept.keep(
+                version.copy.file, moving: true, document: path, saver: saver, reason: reason, by: privileges.user(version.caller))
             log.notice("\(path): a save was not published and is kept for `quire recover`: \(reason)")
         } catch {
             log.warning("\(path): what an aborted save had written could not be kept: \(error)")
         }
     }
 
-    /// The version that is about to be replaced, which another program saved meanwhile.
-    private func keep(_ published: Node, _ versions: DocumentVersions) {
-        guard let path = published.path, let file = try? locator.opened(published, flags: O_RDONLY) else { return }
+    private func keepLater(_ old: ReplacedVersion) {
+        if !copies.add({ [self] in keep(old) }) { keep(old) }
+    }
+
+    private func keep(_ old: ReplacedVersion) {
         do throws(Errno) {
-            try store.kept.keep(file, moving: false, document: path, saver: nil, reason: .overtaken)
+            try store.kept.keep(
+                old.file, moving: false, document: old.path, saver: nil, reason: .overtaken, by: privileges.user(old.replacedBy),
+                chargedTo: old.savedBy)
         } catch {
-            log.warning("\(path): the version that was saved over could not be kept: \(error)")
+            log.warning("\(old.path): the version that was saved over could not be kept: \(error)")
         }
     }
 
@@ -312,6 +328,22 @@ extension SaveService {
             for version in open { keep(version, .unfinished, at: path) }
         }
         for version in discarded.withLock({ Array($0.values) }) { keepNow(version, isLast: true) }
+    }
+}
+
+/// A version that is about to be replaced, which another program saved meanwhile.
+struct ReplacedVersion: Sendable {
+    let path: StorePath
+    let file: Descriptor
+    let replacedBy: Caller
+    /// Nil if that is not known.
+    let savedBy: UInt32?
+
+    /// Nil if it cannot be opened.
+    init?(_ published: Node, by caller: Caller, in versions: DocumentVersions, _ locator: Locator) {
+        guard let path = published.path, let file = try? locator.opened(published, flags: O_RDONLY) else { return nil }
+        (self.path, self.file, replacedBy) = (path, file, caller)
+        savedBy = versions.state.withLock { $0.savedBy }
     }
 }
 

@@ -24,10 +24,26 @@ extension SaveService {
             let execed = working.compactMapValues { version in
                 version.image.map { processes.hasExeced(version.process, since: $0) } ?? false
             }
+            // An open may wait for other requests for as long as these take.
+            let arriving = ifActive(versions) { _, machine in machine.arrivingThreads } ?? []
+            let expected = arriving.filter { sentOn.isExpected($0.rawValue) && processes.isThread($0.rawValue) }
             let steps = ifActive(versions) { _, machine in
-                machine.tick(now: now) { _, version in execed[version] ?? false }
+                machine.tick(now: now, isExpected: { expected.contains($0) }) { _, version in execed[version] ?? false }
             } ?? []
-            for step in steps { finish(step, versions) }
+            for step in steps {
+                // What became a stream is copied into the document's own inode.
+                guard case .publish = step else {
+                    finish(step, versions)
+                    continue
+                }
+                guard !versions.isQueued.exchange(true, ordering: .relaxed) else { continue }
+                let copy: @Sendable () -> Void = { [self] in
+                    finish(step, versions)
+                    versions.isQueued.store(false, ordering: .relaxed)
+                    settle(versions)
+                }
+                if !copies.add(copy) { versions.isQueued.store(false, ordering: .relaxed) }
+            }
             settle(versions)
         }
     }
@@ -56,6 +72,7 @@ extension SaveService {
 
     func stop() {
         clock.stop()
+        copies.stop()
         watches.stop()
         keepUnfinished()
     }

@@ -19,6 +19,7 @@ final class SaveService: Sendable {
     let store: VersionStore
     let journal: ChangeJournal
     let session: SessionReference
+    let privileges: Privileges
     let options: MountOptions
     let log: Logger
     let processes: ProcessTable
@@ -36,18 +37,20 @@ final class SaveService: Sendable {
     /// Threads that wait for saves to end.
     private let waiting = Atomic<Int>(0)
     let clock = SaveClock()
+    let copies = CopyQueue()
     let pins: SnapshotPins
     let watches: DocumentWatches
 
     init(
         table: NodeTable, locator: Locator, store: VersionStore, journal: ChangeJournal, session: SessionReference,
-        options: MountOptions, repeater: Repeater, log: Logger
+        privileges: Privileges, options: MountOptions, repeater: Repeater, log: Logger
     ) throws(Errno) {
         self.table = table
         self.locator = locator
         self.store = store
         self.journal = journal
         self.session = session
+        self.privileges = privileges
         self.options = options
         self.log = log
         guard let processes = ProcessTable() else { throw .noSuchFileOrDirectory }
@@ -57,7 +60,8 @@ final class SaveService: Sendable {
     }
 
     func start() {
-        clock.start { [unowned self] in tick() }
+        clock.start(prepare: { [privileges] in privileges.prepareThread() }) { [unowned self] in tick() }
+        copies.start { [privileges] in privileges.prepareThread() }
         watches.start()
     }
 
@@ -194,43 +198,4 @@ final class SaveService: Sendable {
     /// A quarter of the threads that serve the mount. Further lookups are answered at once.
     private static let maximumWaiting = 6
     private static let releasePause: UInt32 = 50
-}
-
-/// Threads whose open(2) was answered ESTALE: the kernel repeats an open once, so the next one is not to be answered so again.
-/// An open that found its path gone never comes back; its thread is forgotten after some seconds.
-final class SentOnThreads: Sendable {
-    private let threads = Mutex<[pid_t: Int64]>([:])
-    private let count = Atomic<Int>(0)
-    private static let patience: Int64 = 5_000_000_000
-
-    func note(_ thread: pid_t) {
-        threads.withLock { threads in
-            threads[thread] = cl_monotonic_ns()
-            count.store(threads.count, ordering: .relaxed)
-        }
-    }
-
-    /// Whether the thread's next open is the repetition.
-    func isKnown(_ thread: pid_t) -> Bool {
-        count.load(ordering: .relaxed) > 0 && threads.withLock { $0[thread].map { cl_monotonic_ns() - $0 < Self.patience } ?? false }
-    }
-
-    /// Whether this open is the repetition.
-    func take(_ thread: pid_t) -> Bool {
-        guard count.load(ordering: .relaxed) > 0 else { return false }
-        return threads.withLock { threads in
-            defer { count.store(threads.count, ordering: .relaxed) }
-            guard let since = threads.removeValue(forKey: thread) else { return false }
-            return cl_monotonic_ns() - since < Self.patience
-        }
-    }
-
-    func forgetOld() {
-        guard count.load(ordering: .relaxed) > 0 else { return }
-        let now = cl_monotonic_ns()
-        threads.withLock { threads in
-            threads = threads.filter { now - $0.value < Self.patience }
-            count.store(threads.count, ordering: .relaxed)
-        }
-    }
 }

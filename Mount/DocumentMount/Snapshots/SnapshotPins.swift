@@ -36,14 +36,15 @@ final class SnapshotPins: Sendable {
     var total: Int { count.load(ordering: .sequentiallyConsistent) }
 
     /// A file is about to be written in place: what snapshots show of it is copied before. One atomic look if there are none.
-    func willWrite(_ file: Descriptor) {
+    /// `user` is who writes, and makes the copies.
+    func willWrite(_ file: Descriptor, by user: ActingUser) {
         var status = cl_status()
         guard total > 0, cl_statx_fd(file.number, &status) == 0 else { return }
         let identity = FileIdentity(status)
         for entry in entries.withLock({ entries in entries[identity].map { Array($0.values) } ?? [] }) {
             do throws(FrozenCopyFailure) {
                 try entry.detach(losesContent: true) { (content, folder) throws(FrozenCopyFailure) in
-                    try copy(content, in: folder, isStill: true)
+                    try copy(content, in: folder, isStill: true, by: user)
                 }
             } catch {
                 log.warning("a document in a snapshot is written in place and could not be copied before: it is lost to the snapshot")
@@ -52,7 +53,7 @@ final class SnapshotPins: Sendable {
     }
 
     func copy(
-        _ content: Descriptor, in folder: Descriptor, isStill: Bool
+        _ content: Descriptor, in folder: Descriptor, isStill: Bool, by user: ActingUser
     ) throws(FrozenCopyFailure) -> Descriptor {
         let readable: Descriptor
         do throws(Errno) {
@@ -60,6 +61,6 @@ final class SnapshotPins: Sendable {
         } catch {
             throw .failed(error)
         }
-        return try versions.frozenCopy(of: readable, in: folder, isStill: isStill)
+        return try versions.frozenCopy(of: readable, in: folder, isStill: isStill, by: user)
     }
 }

@@ -176,7 +176,7 @@ final class SnapshotService: Sendable {
         for (document, handles) in live {
             do throws(FrozenCopyFailure) {
                 try document.detach(losesContent: false) { (content, folder) throws(FrozenCopyFailure) in
-                    try pins.copy(content, in: folder, isStill: false)
+                    try pins.copy(content, in: folder, isStill: false, by: .daemon)
                 }
             } catch {
                 let path = handles[0].node.path ?? items[0].path

@@ -56,6 +56,11 @@ struct Reach: Sendable {
         acting(as: caller) { reached(path, mode) } ?? nil
     }
 
+    /// Whether the caller may use a file in the way of `mode`. An O_PATH descriptor will do.
+    func may(_ caller: Credentials, use file: Descriptor, _ mode: Int32) -> Bool {
+        acting(as: caller) { cl_effective_access(file.number, mode) == 0 } ?? false
+    }
+
     /// Whether the caller may read any of the documents.
     func reachesAny(of paths: [StorePath], _ caller: Credentials) -> Bool {
         guard !paths.isEmpty else { return false }

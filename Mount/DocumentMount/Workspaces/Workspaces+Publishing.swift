@@ -184,7 +184,8 @@ extension Workspaces {
         guard kept.insert(found).inserted else { return }
         do throws(Errno) {
             let file = try locator.reopened(pinned, flags: O_RDONLY)
-            try saves.store.kept.keep(file, moving: false, document: path, saver: nil, reason: .overtaken)
+            let user = saves.privileges.user(change.staged.caller)
+            try saves.store.kept.keep(file, moving: false, document: path, saver: nil, reason: .overtaken, by: user)
         } catch {
             log.warning("\(path): the version that was saved over could not be kept: \(error)")
         }

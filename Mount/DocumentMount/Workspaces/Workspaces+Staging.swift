@@ -59,7 +59,7 @@ extension Workspaces {
         guard status.st.st_nlink == 1 else { return nil }
         let working: WorkingCopy
         do throws(WorkingCopyRefusal) {
-            working = try saves.store.workingCopy(of: document, status: status, in: folder)
+            working = try saves.store.workingCopy(of: document, status: status, in: folder, by: saves.privileges.user(caller))
         } catch {
             log.notice("\(node.path ?? .root): written in place, since it cannot be copied for its claim: \(error)")
             return nil

@@ -111,6 +111,8 @@ extern const long CL_UTIME_NOW, CL_UTIME_OMIT;
 // Opens a path below dirfd: no symbolic link is followed and nothing outside is reached (openat2(2)).
 int cl_open_beneath(int dirfd, const char *path, int flags);
 int cl_is_io_idle(int thread);  // whether its I/O class is "idle" (ioprio_get(2))
+// The ids alone; the umask stays as it is.
+int cl_assume_ids(uid_t uid, gid_t gid);
 void cl_forget_assumed(void);  // the identity was changed by other means: cl_assume sets it anew
 uint32_t cl_dev_major(dev_t device);
 uint32_t cl_dev_minor(dev_t device);

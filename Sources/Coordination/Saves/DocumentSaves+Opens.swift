@@ -17,6 +17,9 @@ extension DocumentSaves {
     /// The version that a thread was sent on to, if it is on its way.
     public func arrivalTarget(of thread: ThreadID) -> VersionID? { arrivals[thread]?.target }
 
+    /// The threads that are on their way.
+    public var arrivingThreads: [ThreadID] { Array(arrivals.keys) }
+
     /// LOOKUP of the document's name: the version the caller is to see (rule 4). To be answered without timeouts as
     /// long as `hasSaves`.
     public func lookup(_ caller: SaveCaller) -> VersionID {

@@ -18,9 +18,12 @@ extension DocumentSaves {
 
     /// Gives up threads that never arrived, and has saves published that have become streams.
     /// - Parameter hasExeced: whether a process has exec'd since the save of this working copy began.
-    public mutating func tick(now: UInt64, hasExeced: (SaveProcess, VersionID) -> Bool) -> [SaveStep] {
+    /// - Parameter isExpected: whether a thread is in the open(2) still for which it was sent on.
+    public mutating func tick(
+        now: UInt64, isExpected: (ThreadID) -> Bool = { _ in false }, hasExeced: (SaveProcess, VersionID) -> Bool
+    ) -> [SaveStep] {
         var steps: [SaveStep] = []
-        for (thread, arrival) in arrivals where now >= arrival.since + Self.arrivalPatience {
+        for (thread, arrival) in arrivals where now >= arrival.since + Self.arrivalPatience && !isExpected(thread) {
             steps.append(abandon(thread))
         }
         for index in saves.indices where canBecomeStream(saves[index]) {

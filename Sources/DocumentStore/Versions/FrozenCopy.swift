@@ -17,10 +17,15 @@ extension VersionStore {
     ///   - document: open for reading.
     ///   - folder: on the same file system; O_PATH will do.
     public func frozenCopy(
-        of document: Descriptor, in folder: Descriptor, isStill: Bool
+        of document: Descriptor, in folder: Descriptor, isStill: Bool, by user: ActingUser
     ) throws(FrozenCopyFailure) -> Descriptor {
         let copy: Descriptor
-        do throws(Errno) { copy = try unnamedFile(in: folder) } catch { throw .failed(error) }
+        do throws(Errno) {
+            try user.assume()
+            copy = try unnamedFile(in: folder)
+        } catch {
+            throw .failed(error)
+        }
         if cl_clone(copy.number, document.number) == 0 { return copy }
         for _ in 0..<Self.frozenLooks {
             let isCopied: Bool

@@ -37,6 +37,9 @@ public struct KeptVersion: Hashable, Sendable {
     }
 
     public let id: UInt64
+    /// Whose share of what may be kept it takes: who saved it, as far as that is known, else the document's owner.
+    public var charged: UInt32 { payer ?? saver?.uid ?? owner }
+    let payer: UInt32?
     /// Where the document stood.
     public let document: StorePath
     /// The document's owner, group and mode.
@@ -65,6 +68,7 @@ extension KeptVersion {
             record.fields += RecordLine([saver.pid, saver.uid]).fields
             record.fields.append(Array(saver.name.utf8))
         }
+        if let payer { record.fields += RecordLine([payer]).fields }
         return record
     }
 
@@ -75,11 +79,12 @@ extension KeptVersion {
             let reason = Reason(word, number), let size: Int64 = record.number(8), let allocated: Int64 = record.number(9)
         else { return nil }
         var saver: Saver?
-        if record.fields.count == 14, let pid: Int32 = record.number(11), let uid: UInt32 = record.number(12) {
+        if record.fields.count >= 14, let pid: Int32 = record.number(11), let uid: UInt32 = record.number(12) {
             saver = Saver(pid: pid, name: record.text(13)!, uid: uid)
         }
         self.init(
-            id: id, document: StorePath(unchecked: record.fields[10]), owner: owner, group: group, mode: mode, time: time,
+            id: id, payer: [12, 15].contains(record.fields.count) ? record.number(record.fields.count - 1) : nil,
+            document: StorePath(unchecked: record.fields[10]), owner: owner, group: group, mode: mode, time: time,
             saver: saver, reason: reason, size: size, allocated: allocated)
     }
 }

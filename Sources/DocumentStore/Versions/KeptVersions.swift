@@ -7,7 +7,8 @@ public import SystemPackage
 /// The versions of a store that can be had back, in the folder `kept` of its state folder: the content in a file `ID`, what
 /// is known of it in `ID.about`. One daemon a store: nobody else changes the folder.
 ///
-/// Contents are readable for the document's owner only, who alone is told of them (and root).
+/// Contents are for the document's owner only, who alone is told of them (and root); on disk they belong, and count against the quota
+/// of, who saved them.
 public final class KeptVersions: Sendable {
     public struct Limits: Hashable, Sendable {
         /// Seven days: a weekend and a few days to notice. With 0 nothing is kept.
@@ -47,12 +48,13 @@ public final class KeptVersions: Sendable {
             return nil
         }
 
-        /// Whoever has the most kept: the oldest of theirs.
+        /// Whoever has saved the most of what is kept: the oldest of theirs. So nobody who may write a document of another's can
+        /// wipe out what that user could have back.
         func indexToGo() -> Int? {
-            var owners: [uid_t: Int64] = [:]
-            for version in versions { owners[version.owner, default: 0] += KeptVersions.bytes(counted: version) }
-            guard let owner = owners.max(by: { $0.value < $1.value })?.key else { return nil }
-            return versions.firstIndex { $0.owner == owner }
+            var payers: [uid_t: Int64] = [:]
+            for version in versions { payers[version.charged, default: 0] += KeptVersions.bytes(counted: version) }
+            guard let payer = payers.max(by: { $0.value < $1.value })?.key else { return nil }
+            return versions.firstIndex { $0.charged == payer }
         }
     }
 
@@ -85,12 +87,15 @@ public final class KeptVersions: Sendable {
     /// A working copy that has no name yet is moved at no cost if it is on the state folder's file system (`moving`: its mode
     /// becomes 0600 for whoever still has it open); everything else is copied, with shared blocks where the file system can.
     /// Throws ENOSPC and the like: then nothing is kept. What is over the limits goes: what is too old, then the oldest of
-    /// whoever has most, so that one user's many do not push out the others'. Of the versions of one document that were
-    /// overtaken in one minute the newest stays.
+    /// whoever has saved most of it, so that one user's many do not push out the others'. Of the versions of one document that were
+    /// overtaken in one minute the newest stays. `user` makes the files; `payer` is who saved the version, if it is another than
+    /// `saver`.
     @discardableResult
     public func keep(
-        _ file: Descriptor, moving: Bool, document: StorePath, saver: KeptVersion.Saver?, reason: KeptVersion.Reason
+        _ file: Descriptor, moving: Bool, document: StorePath, saver: KeptVersion.Saver?, reason: KeptVersion.Reason,
+        by user: ActingUser, chargedTo payer: UInt32? = nil
     ) throws(Errno) -> KeptVersion {
+        try user.assume()
         let status = try OpenFolder.status(of: file)
         let allocated = max(Int64(status.st.st_blocks) * 512, status.st.st_size > 0 ? 1 : 0)
         let id = state.withLock { state in
@@ -98,7 +103,7 @@ public final class KeptVersions: Sendable {
             return state.nextID
         }
         let version = KeptVersion(
-            id: id, document: document, owner: status.st.st_uid, group: status.st.st_gid, mode: status.st.st_mode & 0o7777,
+            id: id, payer: payer, document: document, owner: status.st.st_uid, group: status.st.st_gid, mode: status.st.st_mode & 0o7777,
             time: cl_realtime_coarse_ns(), saver: saver, reason: reason, size: Int64(status.st.st_size),
             allocated: allocated > limits.bytes || limits.seconds <= 0 ? 0 : allocated)
         let about = try Descriptor(opening: Self.about(id), in: folder, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
@@ -106,7 +111,7 @@ public final class KeptVersions: Sendable {
             try WholeFile.write(version.record.bytes, to: about)
             // A file with other names is somebody's document.
             let moving = moving && status.st.st_nlink <= 1
-            if version.hasContent { try store(file, moving: moving, as: "\(id)", owner: version.owner) }
+            if version.hasContent { try store(file, moving: moving, as: "\(id)", owner: version.charged) }
         } catch {
             remove(id)
             throw error
@@ -170,6 +175,7 @@ public final class KeptVersions: Sendable {
     private func store(_ file: Descriptor, moving: Bool, as name: String, owner: uid_t) throws(Errno) {
         if moving, cl_link_open_file(file.number, folder.number, name) == 0 {
             _ = cl_fremovexattr(file.number, ExtendedAttribute.accessList)
+            _ = cl_fchown(file.number, owner, .max)
             _ = cl_fchmod(file.number, 0o600)
             return
         }

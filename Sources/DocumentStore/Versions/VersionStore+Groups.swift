@@ -69,10 +69,12 @@ extension VersionStore {
         return true
     }
 
-    /// Keeps a document that is about to be removed for good. Throws EFBIG if it is too large to be kept.
-    public func keepRemoved(_ name: EntryName, in folder: Descriptor, document: StorePath) throws(Errno) {
+    /// Keeps a document that `user` is about to remove for good. Throws EFBIG if it is too large to be kept.
+    public func keepRemoved(
+        _ name: EntryName, in folder: Descriptor, document: StorePath, by user: ActingUser
+    ) throws(Errno) {
         let file = try Self.opened(name, in: folder)
-        let version = try kept.keep(file, moving: false, document: document, saver: nil, reason: .removed)
+        let version = try kept.keep(file, moving: false, document: document, saver: nil, reason: .removed, by: user)
         if !version.hasContent, version.size > 0 { throw .fileTooLarge }
     }
 }

@@ -103,7 +103,7 @@ extension VersionStore {
     }
 
     func keep(_ file: Descriptor, _ document: StorePath, _ reason: KeptVersion.Reason) throws(Errno) {
-        try kept.keep(file, moving: true, document: document, saver: nil, reason: reason)
+        try kept.keep(file, moving: true, document: document, saver: nil, reason: reason, by: .daemon)
     }
 
     /// The folder in which a hidden version stands: the one expected, or where that was moved to. Nil if it is nowhere.

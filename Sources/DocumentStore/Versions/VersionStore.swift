@@ -23,19 +23,21 @@ public final class VersionStore: Sendable {
 
     /// Makes the copy that a save is to write.
     ///
-    /// It belongs to the document's owner, whatever the calling thread's identity, and has the document's group, mode, access
+    /// It belongs to the document's owner, whoever makes it, and has the document's group, mode, access
     /// list, extended attributes, inode flags and project id, but not set-ID bits and capabilities.
     ///
     /// - Parameters:
     ///   - document: open for reading or writing; for writing if the save may have to be published in place.
     ///   - status: the document's, if it was just asked for.
     ///   - folder: the document's own; O_PATH will do.
+    ///   - user: whose save it is.
     ///   - unnamed: false: as on a file system that has no files without a name.
     /// Eight system calls (seven with `status`) on a file system without project ids, two more with them, if the document
     /// has no extended attributes and the calling thread's identity and umask give the owner and mode wanted.
     public func workingCopy(
-        of document: Descriptor, status: cl_status? = nil, in folder: Descriptor, unnamed: Bool = true
+        of document: Descriptor, status: cl_status? = nil, in folder: Descriptor, unnamed: Bool = true, by user: ActingUser
     ) throws(WorkingCopyRefusal) -> WorkingCopy {
-        try WorkingCopy(of: document, status: status, in: folder, versions: self, unnamed: unnamed)
+        do throws(Errno) { try user.assume() } catch { throw .unmade(error) }
+        return try WorkingCopy(of: document, status: status, in: folder, versions: self, unnamed: unnamed)
     }
 }

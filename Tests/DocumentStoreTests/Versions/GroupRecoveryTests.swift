@@ -9,7 +9,7 @@ import Testing
 extension RecoveryTests {
     private static func staged(_ text: String, of name: String, _ store: VersionFixture, _ versions: VersionStore) throws -> EntryName {
         let document = try Descriptor(opening: store.path + "/" + name, flags: O_RDWR)
-        let copy = try versions.workingCopy(of: document, in: store.root)
+        let copy = try versions.workingCopy(of: document, in: store.root, by: .daemon)
         let hidden = try copy.stage(in: store.root).name
         _ = try check(cl_ftruncate(copy.file.number, 0))
         try store.put(text, into: copy)

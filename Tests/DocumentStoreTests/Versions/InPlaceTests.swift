@@ -74,7 +74,7 @@ struct InPlaceTests {
         let root = try Descriptor(opening: store.path, flags: CL_O_PATH | O_DIRECTORY)
         try store.write("old", to: "doc")
         let document = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
-        let copy = try store.versions.workingCopy(of: document, in: root)
+        let copy = try store.versions.workingCopy(of: document, in: root, by: .daemon)
         let bytes = [UInt8](repeating: 1, count: 600_000)
         _ = try check(cl_pwrite(copy.file.number, bytes, bytes.count, 0))
         #expect(throws: PublishFailure.failed(.noSpace)) { try copy.publishInPlace(at: place, in: root) }

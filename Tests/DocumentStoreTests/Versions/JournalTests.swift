@@ -38,7 +38,7 @@ import Testing
             let root = try Descriptor(opening: folder.path + "/store", flags: CL_O_PATH | O_DIRECTORY)
             let versions = try VersionStore(root: root, stateFolder: folder.path + "/state")
             let document = try Descriptor(opening: folder.path + "/store/doc", flags: O_WRONLY)
-            let copy = try versions.workingCopy(of: document, in: root)
+            let copy = try versions.workingCopy(of: document, in: root, by: .daemon)
             let new = [UInt8](repeating: UInt8(ascii: "n"), count: 200_000)
             if writing == .reservingFirst { _ = try check(cl_fallocate(copy.file.number, 0, 0, off_t(new.count))) }
             if writing == .onceMore {
@@ -66,17 +66,17 @@ import Testing
         let root = try Descriptor(opening: folder.path + "/store", flags: CL_O_PATH | O_DIRECTORY)
         let versions = try VersionStore(root: root, stateFolder: folder.path + "/state")
         var document = try Descriptor(opening: folder.path + "/store/doc", flags: O_WRONLY)
-        try versions.workingCopy(of: document, in: root).publishFully(as: EntryName("doc"), in: root)
+        try versions.workingCopy(of: document, in: root, by: .daemon).publishFully(as: EntryName("doc"), in: root)
         #expect(try folder.shell("[ \"$(lsattr -p store/doc | awk '{print $1}')\" = 77 ]") == 0)
         // A folder that hands its project down takes no file of another.
         try folder.shell("cd store/other; echo old >doc; chattr -p 66 doc")
         let other = try Descriptor(opening: folder.path + "/store/other", flags: CL_O_PATH | O_DIRECTORY)
         document = try Descriptor(opening: folder.path + "/store/other/doc", flags: O_WRONLY)
         #expect(throws: WorkingCopyRefusal.attribute(AttributeFailure(.project, .improperLink))) {
-            try versions.workingCopy(of: document, in: other)
+            try versions.workingCopy(of: document, in: other, by: .daemon)
         }
         try folder.shell("chattr -p 55 store/other/doc")
-        try versions.workingCopy(of: document, in: other).publishFully(as: EntryName("doc"), in: other)
+        try versions.workingCopy(of: document, in: other, by: .daemon).publishFully(as: EntryName("doc"), in: other)
         #expect(try folder.shell("[ \"$(lsattr -p store/other/doc | awk '{print $1}')\" = 55 ]") == 0)
         withExtendedLifetime(image) {}
     }
@@ -88,9 +88,9 @@ import Testing
         let root = try Descriptor(opening: folder.path + "/store", flags: CL_O_PATH | O_DIRECTORY)
         let versions = try VersionStore(root: root, stateFolder: folder.path + "/state")
         let document = try Descriptor(opening: folder.path + "/store/doc", flags: O_WRONLY)
-        #expect(throws: WorkingCopyRefusal.room) { try versions.workingCopy(of: document, in: root) }
+        #expect(throws: WorkingCopyRefusal.room) { try versions.workingCopy(of: document, in: root, by: .daemon) }
         try folder.shell("rm store/f0")
-        try versions.workingCopy(of: document, in: root).publishFully(as: EntryName("doc"), in: root)
+        try versions.workingCopy(of: document, in: root, by: .daemon).publishFully(as: EntryName("doc"), in: root)
         withExtendedLifetime(image) {}
     }
 }

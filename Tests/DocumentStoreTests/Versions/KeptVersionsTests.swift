@@ -8,7 +8,7 @@ import Testing
 
 struct KeptVersionsTests {
     private let place = StorePath("sub/my doc\n%")!
-    private let saver = KeptVersion.Saver(pid: 42, name: "my editor", uid: 7)
+    private let saver = KeptVersion.Saver(pid: 42, name: "my editor", uid: geteuid())
 
     /// State folder on the store's file system, and on another.
     private static let bases = [("/tmp", "/tmp"), ("/dev/shm", "/dev/shm"), ("/tmp", "/dev/shm"), ("/dev/shm", "/tmp")]
@@ -26,7 +26,7 @@ struct KeptVersionsTests {
         let kept = store.versions.kept
         for owner in [1234, 1235, 1235, 1235, 1235] {
             try store.shell("rm -f doc; echo old >doc; chown \(owner) doc")
-            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced)
+            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced, by: .daemon)
         }
         #expect(kept.list(for: 0).map(\.id) == [1, 4, 5])
     }
@@ -38,7 +38,7 @@ struct KeptVersionsTests {
         try store.write("old", to: "doc")
         try store.shell("chmod 664 doc; setfacl -m u:nobody:rw doc")
         let document = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
-        let copy = try versions.workingCopy(of: document, in: store.root)
+        let copy = try versions.workingCopy(of: document, in: store.root, by: .daemon)
         try store.put("partial", into: copy)
         let reasons: [KeptVersion.Reason] = [
             .killed(signal: 9), .writeError(.noSpace), .publishError(.ioError), .overtaken, .replaced, .removed, .unpublished,
@@ -46,7 +46,8 @@ struct KeptVersionsTests {
         ]
         for (index, reason) in reasons.enumerated() {
             let version = try versions.kept.keep(
-                copy.file, moving: index == 0, document: place, saver: index == 1 ? nil : saver, reason: reason)
+                copy.file, moving: index == 0, document: place, saver: index == 1 ? nil : saver, reason: reason,
+                by: .daemon)
             #expect(version.size == 7 && version.hasContent && version.owner == geteuid())
         }
         versions = try VersionStore(root: store.root, stateFolder: state.path)
@@ -65,7 +66,7 @@ struct KeptVersionsTests {
         try store.shell("chown 1234 doc")
         let copy = try store.copy(of: "doc")
         for moving in [true, false] {
-            try store.versions.kept.keep(copy.file, moving: moving, document: place, saver: nil, reason: .replaced)
+            try store.versions.kept.keep(copy.file, moving: moving, document: place, saver: nil, reason: .replaced, by: .daemon)
         }
         let kept = store.versions.kept
         let id = try #require(kept.list(for: 1234).first?.id)
@@ -79,7 +80,7 @@ struct KeptVersionsTests {
         let store = try VersionFixture(on: "/tmp")
         try store.write("old", to: "doc")
         let kept = store.versions.kept
-        let version = try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .removed)
+        let version = try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .removed, by: .daemon)
         try kept.drop(version.id, for: geteuid())
         expectErrno(.noSuchFileOrDirectory) { try kept.drop(version.id, for: geteuid()) }
         #expect(kept.list(for: geteuid()).isEmpty)
@@ -93,13 +94,13 @@ struct KeptVersionsTests {
         try store.write("old", to: "doc")
         let kept = store.versions.kept
         for _ in 0..<5 {
-            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced)
+            try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced, by: .daemon)
         }
         #expect(kept.list(for: geteuid()).map(\.id) == [3, 4, 5])
         #expect(try store.output("ls ../state/kept | wc -l") == "6")
         // One that is larger than all may be: only the fact is kept, and the others stay.
         let large = try store.copy(of: "doc", String(repeating: "x", count: 40_000))
-        let version = try kept.keep(large.file, moving: true, document: place, saver: saver, reason: .killed(signal: 11))
+        let version = try kept.keep(large.file, moving: true, document: place, saver: saver, reason: .killed(signal: 11), by: .daemon)
         #expect(!version.hasContent && version.size == 40_000)
         expectErrno(.fileTooLarge) { try kept.content(of: version.id, for: geteuid()) }
         #expect(kept.list(for: geteuid()).map(\.id) == [3, 4, 5, 6])
@@ -135,7 +136,7 @@ struct KeptVersionsTests {
         let store = try VersionFixture(on: "/tmp", limits: limits)
         try store.write("old", to: "doc")
         let kept = store.versions.kept
-        try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced)
+        try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced, by: .daemon)
         #expect(kept.list(for: 0).isEmpty)
         #expect(try store.output("ls ../state/kept") == "")
     }
@@ -146,7 +147,7 @@ struct KeptVersionsTests {
         let store = try VersionFixture(on: "/tmp", limits: limits)
         try store.write("old", to: "doc")
         let kept = store.versions.kept
-        let version = try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .removed)
+        let version = try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .removed, by: .daemon)
         kept.prune(now: version.time + 100_000_000_000)
         #expect(kept.list(for: geteuid()) == [version])
         kept.prune(now: version.time + 101_000_000_000)
@@ -159,7 +160,7 @@ struct KeptVersionsTests {
         try store.write("old", to: "doc")
         for _ in 0..<3 {
             let copy = try store.copy(of: "doc")
-            try store.versions.kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .removed)
+            try store.versions.kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .removed, by: .daemon)
         }
         try store.shell("cd ../state/kept; echo x >7; echo x >8.part; rm 2; sed -i s/removed/overtaken/ 3.about")
         #expect(try store.remounted().kept.list(for: geteuid()).map(\.id) == [1])
@@ -173,7 +174,7 @@ struct KeptVersionsTests {
         try #require(cl_pwrite(copy.file.number, "end", 3, 10 << 20) == 3)
         try #require(cl_ftruncate(copy.file.number, 20 << 20) == 0)
         let kept = store.versions.kept
-        let id = try kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .removed).id
+        let id = try kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .removed, by: .daemon).id
         let uid = geteuid()
         #expect(try kept.read(id, at: 0, count: 3, for: uid) == .init(offset: 0, bytes: Array("beg".utf8)))
         #expect(try kept.read(id, at: 3, count: 2, for: uid) == .init(offset: 3, bytes: Array("in".utf8)))
@@ -187,4 +188,23 @@ struct KeptVersionsTests {
         expectErrno(.invalidArgument) { try kept.read(id, at: -1, count: 10, for: uid) }
         expectErrno(.noSuchFileOrDirectory) { try kept.read(99, at: 0, count: 10, for: uid) }
     }
+
+    /// Who may write others' documents fills only their own share of what is kept.
+    @Test func whatAnotherUserSavedPushesOutNothingOfTheOwners() throws {
+        var limits = KeptVersions.Limits()
+        limits.bytes = 4 * 8_192
+        let store = try VersionFixture(on: "/tmp", limits: limits)
+        let versions = store.versions
+        try store.write("content", to: "doc")
+        let document = try Descriptor(opening: store.path + "/doc", flags: O_RDONLY)
+        let own = KeptVersion.Saver(pid: 1, name: "own", uid: 61_001), others = KeptVersion.Saver(pid: 2, name: "other", uid: 61_002)
+        let first = try versions.kept.keep(
+            document, moving: false, document: place, saver: own, reason: .killed(signal: 9), by: .daemon)
+        for _ in 0..<20 {
+            try versions.kept.keep(document, moving: false, document: place, saver: others, reason: .killed(signal: 9), by: .daemon)
+        }
+        #expect(versions.kept.list(for: 0).contains { $0.id == first.id })
+        #expect(versions.kept.list(for: 0).count == 4)
+    }
+
 }

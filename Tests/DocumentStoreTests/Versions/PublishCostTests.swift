@@ -20,7 +20,7 @@ import Testing
             for _ in 0..<Self.rounds {
                 let document = try Descriptor(opening: store.path + "/doc", flags: O_WRONLY)
                 let start = cl_monotonic_ns()
-                var copy: WorkingCopy? = try store.versions.workingCopy(of: document, in: store.root)
+                var copy: WorkingCopy? = try store.versions.workingCopy(of: document, in: store.root, by: .daemon)
                 let made = cl_monotonic_ns()
                 _ = try check(cl_pwrite(copy!.file.number, bytes, bytes.count, 0))
                 let written = cl_monotonic_ns()

@@ -115,7 +115,7 @@ struct PublishTests {
         try store.write(String(repeating: "old", count: 10_000), to: "doc")
         let document = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
         for (isInPlace, text) in [(false, "published"), (true, "in place")] {
-            let copy = try store.versions.workingCopy(of: document, in: root)
+            let copy = try store.versions.workingCopy(of: document, in: root, by: .daemon)
             try store.put(text, into: copy)
             if isInPlace {
                 let current = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
@@ -156,7 +156,7 @@ struct PublishTests {
                 group.addTask {
                     for _ in 0..<200 {
                         guard let document = try? Descriptor(opening: path + "/doc", flags: O_WRONLY),
-                            let copy = try? versions.workingCopy(of: document, in: root)
+                            let copy = try? versions.workingCopy(of: document, in: root, by: .daemon)
                         else { continue }
                         let text = [UInt8](repeating: UInt8(ascii: "a") + UInt8(number), count: 1_000)
                         _ = cl_pwrite(copy.file.number, text, text.count, 0)

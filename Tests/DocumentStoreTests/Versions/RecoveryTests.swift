@@ -88,7 +88,7 @@ import Testing
 
     private static func saved(_ store: VersionFixture, _ versions: VersionStore, unnamed: Bool) throws -> WorkingCopy {
         let document = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
-        let copy = try versions.workingCopy(of: document, in: store.root, unnamed: unnamed)
+        let copy = try versions.workingCopy(of: document, in: store.root, unnamed: unnamed, by: .daemon)
         try store.put(new, into: copy)
         return copy
     }
@@ -215,7 +215,7 @@ import Testing
         // The log goes on: a new intent after the damaged one is found.
         try store.write("old", to: "other")
         let document = try Descriptor(opening: store.path + "/other", flags: O_RDWR)
-        let copy = try next.workingCopy(of: document, in: store.root)
+        let copy = try next.workingCopy(of: document, in: store.root, by: .daemon)
         try store.put("new", into: copy)
         try copy.publishInPlace(at: StorePath("other")!, in: store.root)
         #expect(try store.read("other") == "new")
@@ -228,7 +228,7 @@ import Testing
         let folder = try Descriptor(opening: store.path + "/a/b", flags: CL_O_PATH | O_DIRECTORY)
         let document = try Descriptor(opening: store.path + "/a/b/doc", flags: O_RDWR)
         // Of this process, which is a live daemon.
-        let mine = try store.versions.workingCopy(of: document, in: folder, unnamed: false)
+        let mine = try store.versions.workingCopy(of: document, in: folder, unnamed: false, by: .daemon)
         let inode = String(try store.identity("a/b/doc").inode, radix: 16)
         try store.shell("cd a/b; echo whole >.quire-save-7ffffff-1-1-\(inode)-w; echo part >.quire-save-7ffffff-1-2-\(inode)-p")
         try store.shell("cd a; : >.quire-save-7ffffff-1-3-1-w; echo lost >.quire-save-7ffffff-1-4-1-w; chmod 200 .quire*")

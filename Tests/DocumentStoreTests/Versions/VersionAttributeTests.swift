@@ -72,7 +72,7 @@ struct VersionAttributeTests {
         try #require(try store.shell("chattr +a doc") == 0)
         defer { _ = try? store.shell("chattr -a doc") }
         #expect(throws: WorkingCopyRefusal.attribute(AttributeFailure(.flags, .notPermitted))) {
-            try store.versions.workingCopy(of: file, in: store.root)
+            try store.versions.workingCopy(of: file, in: store.root, by: .daemon)
         }
     }
 
@@ -86,7 +86,7 @@ struct VersionAttributeTests {
         let versions = store.versions, root = store.root
         let refusal = try OtherUser.run { () -> WorkingCopyRefusal? in
             do throws(WorkingCopyRefusal) {
-                _ = try versions.workingCopy(of: file, in: root)
+                _ = try versions.workingCopy(of: file, in: root, by: .daemon)
                 return nil
             } catch {
                 return error
@@ -104,7 +104,7 @@ struct VersionAttributeTests {
         guard isRoot else { return }
         let refusal = try OtherUser.run { () -> WorkingCopyRefusal? in
             do throws(WorkingCopyRefusal) {
-                _ = try versions.workingCopy(of: file, in: root)
+                _ = try versions.workingCopy(of: file, in: root, by: .daemon)
                 return nil
             } catch {
                 return error
@@ -120,9 +120,9 @@ struct VersionAttributeTests {
         let root = try Descriptor(opening: store.path, flags: CL_O_PATH | O_DIRECTORY)
         try store.shell("head -c 600000 /dev/zero >doc")
         let file = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
-        #expect(throws: WorkingCopyRefusal.room) { try store.versions.workingCopy(of: file, in: root) }
+        #expect(throws: WorkingCopyRefusal.room) { try store.versions.workingCopy(of: file, in: root, by: .daemon) }
         try store.shell("truncate -s 300000 doc")
-        _ = try store.versions.workingCopy(of: file, in: root)
+        _ = try store.versions.workingCopy(of: file, in: root, by: .daemon)
     }
 
     // What others change meanwhile.

@@ -54,7 +54,7 @@ final class VersionFixture {
     /// A working copy of a document, with this content written to it.
     func copy(of name: String, _ text: String = "new", unnamed: Bool = true) throws -> WorkingCopy {
         let document = try Descriptor(opening: path + "/" + name, flags: O_WRONLY)
-        let copy = try versions.workingCopy(of: document, in: root, unnamed: unnamed)
+        let copy = try versions.workingCopy(of: document, in: root, unnamed: unnamed, by: .daemon)
         try put(text, into: copy)
         return copy
     }

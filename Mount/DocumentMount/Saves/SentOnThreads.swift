@@ -1,0 +1,101 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import Synchronization
+
+/// Threads whose open(2) was answered ESTALE: the kernel walks the path again and repeats the open once, so the next one is not to
+/// be answered so again.
+///
+/// What the path leads to may be another file by then, of which the open has begun no save: the LOOKUP in between begins it
+/// (`truncating`). A mark goes with the open it was made for: when the open comes again, makes the file, or finds the name gone. One
+/// that is left, since the kernel refused the open meanwhile, counts for some seconds only, unless the open comes for the same name.
+final class SentOnThreads: Sendable {
+    /// The open(2) of a thread.
+    struct Open: Sendable {
+        let since: Int64
+        /// Where the file stood that it came with; nil if that is not known.
+        let place: Node.Link?
+        let flags: Int32
+        /// The document that it was sent on in.
+        let versions: DocumentVersions?
+        /// The name was found gone: the open can only come again as a CREATE.
+        var isGone = false
+
+        func isAt(_ name: UnsafePointer<CChar>, in parent: Node) -> Bool {
+            place.map { $0.parent === parent && $0.name.matches(name) } ?? false
+        }
+    }
+
+    private let threads = Mutex<[pid_t: Open]>([:])
+    private let count = Atomic<Int>(0)
+    /// An open may wait in between for as long as the disk, or other requests, take.
+    private static let longestPatience: Int64 = 300_000_000_000
+    private static let patience: Int64 = 5_000_000_000
+
+    /// Whether there are any. One atomic look.
+    var areSome: Bool { count.load(ordering: .relaxed) > 0 }
+
+    func note(_ thread: pid_t, at place: Node.Link? = nil, flags: Int32 = 0, in versions: DocumentVersions? = nil) {
+        threads.withLock { threads in
+            threads[thread] = Open(since: cl_monotonic_ns(), place: place, flags: flags, versions: versions)
+            count.store(threads.count, ordering: .relaxed)
+        }
+    }
+
+    /// Whether the thread's next open is the repetition.
+    func isKnown(_ thread: pid_t) -> Bool {
+        areSome && threads.withLock { $0[thread].map { !$0.isGone && cl_monotonic_ns() - $0.since < Self.patience } ?? false }
+    }
+
+    /// Whether the open for which a thread was sent on is still to come, however long that takes.
+    func isExpected(_ thread: pid_t) -> Bool { areSome && threads.withLock { $0[thread]?.isGone == false } }
+
+    /// Whether this open, of a file that stands at `place`, is the repetition.
+    func take(_ thread: pid_t, at place: Node.Link? = nil) -> Bool {
+        guard areSome else { return false }
+        return threads.withLock { threads in
+            defer { count.store(threads.count, ordering: .relaxed) }
+            guard let open = threads.removeValue(forKey: thread), !open.isGone else { return false }
+            if cl_monotonic_ns() - open.since < Self.patience { return true }
+            guard let place else { return false }
+            return place.name.withCString { open.isAt($0, in: place.parent) }
+        }
+    }
+
+    /// The open of a thread that saves, if the name is that of the file it came with.
+    func truncating(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Open? {
+        guard areSome, let open = threads.withLock({ $0[thread] }), !open.isGone, open.flags & O_TRUNC != 0,
+            open.flags & O_ACCMODE != O_RDONLY, open.isAt(name, in: parent)
+        else { return nil }
+        return open
+    }
+
+    /// The thread finds its name gone: its open will not come again, but perhaps as a CREATE. Returns what it was.
+    func gone(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Open? {
+        guard areSome else { return nil }
+        return threads.withLock { threads in
+            guard let open = threads[thread], open.isAt(name, in: parent) else { return nil }
+            threads[thread]?.isGone = true
+            return open
+        }
+    }
+
+    /// Whether this CREATE is the repetition of an open that was answered ESTALE and found its name gone.
+    func takeMaking(_ thread: pid_t) -> Bool {
+        guard areSome else { return false }
+        return threads.withLock { threads in
+            defer { count.store(threads.count, ordering: .relaxed) }
+            return threads.removeValue(forKey: thread)?.isGone ?? false
+        }
+    }
+
+    func forgetOld() {
+        guard areSome else { return }
+        let now = cl_monotonic_ns()
+        threads.withLock { threads in
+            threads = threads.filter { now - $0.value.since < Self.longestPatience }
+            count.store(threads.count, ordering: .relaxed)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// What happens to a document in the moment in which a version of it is published.
+    @Suite(.sharedMounts)
+    struct PublicationRaceTests {
+        /// A file that another took the place of has no save to go on with: the walk to the new one begins it.
+        @Test(arguments: SaveMount.allCases)
+        func oneSaverRenamesAndOneTruncates(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.shell("SaveExerciser renamed doc \(isLongRun ? 40_000 : 600)", limit: .seconds(1800))
+                    == "torn 0 faults 0, errors 0")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func attributesSetWhileAVersionIsPublishedAreKept(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.shell("SaveExerciser attributes doc \(isLongRun ? 200_000 : 3_000)", limit: .seconds(3600))
+                    == "lost 0, errors 0")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func noOpenForWritingIsAnsweredStale(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.shell("SaveExerciser opens doc \(isLongRun ? 1_000_000 : 1_000) 12", limit: .seconds(7200))
+                    == "errors 0")
+            }
+        }
+
+        /// Other users' processes that are started meanwhile leave no doubt who has the document; and while the disk is busy with a
+        /// version, whoever looks for it waits.
+        @Test(arguments: SaveMount.accounts)
+        func whoOpensAfterTheCloseSeesTheVersionThoughProcessesComeAndGo(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                try mount.shell(#"""
+                    others='while [ ! -e "$0" ]; do /bin/true; done'
+                    for n in 1 2 3; do timeout 3600 bash -c "$others" "$T/stop" </dev/null >/dev/null 2>&1 & done
+                    """#, in: "/", as: 0)
+                let found = try mount.shell(
+                    "SaveExerciser seen doc \(isLongRun ? 50_000 : 1_000); touch \"$T/stop\"", limit: .seconds(3600))
+                #expect(found == "older 0, errors 0")
+            }
+        }
+    }
+}

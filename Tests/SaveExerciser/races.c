@@ -1,0 +1,204 @@
+// What several processes do to one document at the same moment.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "exercises.h"
+#include "version.h"
+
+static struct shared {
+    _Atomic long left, done, torn, faults, published, seen;
+    _Atomic int is_over;
+    _Atomic long errors[256];
+} *shared;
+
+static void note(int error) { atomic_fetch_add(&shared->errors[error < 256 ? error : 255], 1); }
+
+static void print_errors(void) {
+    printf("errors");
+    int are_none = 1;
+    for (int error = 0; error < 256; error++)
+        if (shared->errors[error]) {
+            printf(" %ld %s", shared->errors[error], strerror(error));
+            are_none = 0;
+        }
+    puts(are_none ? " 0" : "");
+}
+
+static int write_file(const char *path, int flags, const char *bytes, size_t size) {
+    int file = open(path, flags, 0644);
+    if (file < 0) return -1;
+    for (size_t at = 0; at < size; at += 4096)
+        if (write(file, bytes + at, size - at < 4096 ? size - at : 4096) < 0) note(errno);
+    return close(file);
+}
+
+// opens PATH COUNT PROCESSES: COUNT opens for writing of one document, truncating and not, by PROCESSES at the same time.
+int concurrent_opens(int count, char **arguments) {
+    static const int ways[] = {
+        O_WRONLY | O_TRUNC, O_WRONLY | O_TRUNC, O_WRONLY, O_WRONLY | O_APPEND, O_RDWR | O_TRUNC, O_WRONLY | O_CREAT | O_TRUNC,
+    };
+    if (count != 3) return 2;
+    shared = shared_memory(sizeof *shared);
+    shared->left = atol(arguments[1]);
+    char bytes[64] = {0};
+    if (write_file(arguments[0], O_WRONLY | O_CREAT | O_TRUNC, bytes, sizeof bytes) != 0) die(arguments[0]);
+    for (int process = 0; process < atoi(arguments[2]); process++) {
+        if (fork() != 0) continue;
+        unsigned seed = process + 1;
+        while (atomic_fetch_sub(&shared->left, 1) > 0)
+            if (write_file(arguments[0], ways[rand_r(&seed) % 6], bytes, sizeof bytes) != 0) note(errno);
+        _exit(0);
+    }
+    while (wait(NULL) > 0) {}
+    print_errors();
+    return 0;
+}
+
+// attributes PATH COUNT: while another process saves in a loop, COUNT changes of attributes, each looked for at once.
+int concurrent_attributes(int count, char **arguments) {
+    if (count != 2) return 2;
+    const char *path = arguments[0];
+    long changes = atol(arguments[1]), lost = 0;
+    char bytes[4096] = {1};
+    shared = shared_memory(sizeof *shared);
+    if (write_file(path, O_WRONLY | O_CREAT | O_TRUNC, bytes, sizeof bytes) != 0) die(path);
+    if (fork() == 0) {
+        while (!shared->is_over) {
+            if (write_file(path, O_WRONLY | O_TRUNC, bytes, sizeof bytes) != 0) note(errno);
+            shared->done++;
+        }
+        _exit(0);
+    }
+    for (long change = 0; change < changes || shared->done < 10; change++) {
+        char value[32], found[32] = {0};
+        struct stat status;
+        int length = snprintf(value, sizeof value, "%ld", change);
+        const char *name = change % 4 == 0 ? "user.note" : "user.xdg.tags";
+        mode_t mode = change % 8 < 4 ? 0600 : 0640;
+        gid_t group = geteuid() == 0 ? 5000 + change % 8 / 4 : getegid();
+        switch (change % 4) {
+        case 0: case 1:
+            if (setxattr(path, name, value, length, 0) != 0) note(errno);
+            if (getxattr(path, name, found, sizeof found) != length || memcmp(found, value, length) != 0) lost++;
+            break;
+        case 2:
+            if (chmod(path, mode) != 0) note(errno);
+            if (stat(path, &status) != 0 || (status.st_mode & 0777) != mode) lost++;
+            break;
+        case 3:
+            if (chown(path, -1, group) != 0) note(errno);
+            if (stat(path, &status) != 0 || status.st_gid != group) lost++;
+        }
+    }
+    shared->is_over = 1;
+    while (wait(NULL) > 0) {}
+    printf("lost %ld, ", lost);
+    print_errors();
+    return 0;
+}
+
+static sigjmp_buf fault;
+static void on_fault(int signal) { siglongjmp(fault, signal); }
+
+// Whether what a reader gets is one version: all of one byte.
+static int is_whole(const char *path, char *buffer, size_t size, int maps) {
+    int file = open(path, O_RDONLY);
+    if (file < 0) {
+        note(errno);
+        return 1;
+    }
+    volatile size_t length = 0;
+    ssize_t part;
+    if (!maps) {
+        while ((part = read(file, buffer + length, 2 * size - length)) > 0) length += part;
+    } else {
+        struct stat status;
+        if (fstat(file, &status) == 0 && status.st_size > 0 && (size_t)status.st_size <= 2 * size) {
+            length = status.st_size;
+            char *content = mmap(NULL, length, PROT_READ, MAP_SHARED, file, 0);
+            if (sigsetjmp(fault, 1) == 0) memcpy(buffer, content, length);
+            else shared->faults++;
+            munmap(content, length);
+        }
+    }
+    close(file);
+    return length == size && memcmp(buffer, buffer + 1, size - 1) == 0;
+}
+
+// renamed PATH COUNT: one process saves by renaming over, another by truncating, COUNT times together; two read all the while.
+int renamed_and_truncated(int count, char **arguments) {
+    enum { size = 64 << 10 };
+    if (count != 2) return 2;
+    const char *path = arguments[0];
+    char temporary[4096], *bytes = malloc(2 * size);
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    shared = shared_memory(sizeof *shared);
+    shared->left = atol(arguments[1]);
+    memset(bytes, 'a', size);
+    if (write_file(path, O_WRONLY | O_CREAT | O_TRUNC, bytes, size) != 0) die(path);
+    for (int renames = 0; renames < 2; renames++) {
+        if (fork() != 0) continue;
+        for (int save = 0; atomic_fetch_sub(&shared->left, 1) > 0; save++) {
+            memset(bytes, 33 + 45 * renames + save % 45, size);
+            if (write_file(renames ? temporary : path, O_WRONLY | O_TRUNC | (renames ? O_CREAT : 0), bytes, size) != 0) note(errno);
+            if (renames && rename(temporary, path) != 0) note(errno);
+        }
+        _exit(0);
+    }
+    for (int maps = 0; maps < 2; maps++) {
+        if (fork() != 0) continue;
+        signal(SIGBUS, on_fault);
+        while (shared->left > 0) if (!is_whole(path, bytes, size, maps)) shared->torn++;
+        _exit(0);
+    }
+    while (wait(NULL) > 0) {}
+    printf("torn %ld faults %ld, ", shared->torn, shared->faults);
+    print_errors();
+    return 0;
+}
+
+// seen PATH COUNT: COUNT saves; after each close another process, which was there before, opens the document.
+int seen_when_closed(int count, char **arguments) {
+    if (count != 2) return 2;
+    const char *path = arguments[0];
+    long saves = atol(arguments[1]), older = 0, number = 0;
+    shared = shared_memory(sizeof *shared);
+    if (write_file(path, O_WRONLY | O_CREAT | O_TRUNC, (char *)&number, sizeof number) != 0) die(path);
+    if (fork() == 0) {
+        while (shared->seen < saves) {
+            long now = shared->published, found = -1;
+            if (now == shared->seen) {
+                sched_yield();
+                continue;
+            }
+            int file = open(path, O_RDONLY);
+            if (file < 0) note(errno);
+            else if (read(file, &found, sizeof found) != sizeof found || found != now) shared->torn++;
+            close(file);
+            shared->seen = now;
+        }
+        _exit(0);
+    }
+    for (number = 1; number <= saves; number++) {
+        if (write_file(path, (number % 2 ? O_WRONLY : O_RDWR) | O_TRUNC, (char *)&number, sizeof number) != 0) note(errno);
+        shared->published = number;
+        while (shared->seen < number) sched_yield();
+    }
+    while (wait(NULL) > 0) {}
+    older = shared->torn;
+    printf("older %ld, ", older);
+    print_errors();
+    return 0;
+}
