@@ -101,7 +101,7 @@ extension ProcessTable {
         return path.count == name.utf8CodeUnitCount && memcmp(path.baseAddress!, name.utf8Start, path.count) == 0
     }
 
-    /// Whether files may be registered with an io_uring. What it tells of them it does not tell while it is in use.
+    /// Whether files may be registered with an io_uring. A ring that is in use does not tell, and counts as one that has some.
     private func hasFiles(ring number: Int32, of thread: pid_t) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 2048, alignment: 1) { buffer in
             let length = proc.read(thread, "fdinfo", number, into: buffer)
@@ -167,7 +167,7 @@ extension ProcessTable {
     func holding(otherTablesOf process: pid_t, than seen: pid_t, _ trace: VersionTrace) -> Holding {
         let threads = ProcFolder.withPath(process, "task") { cl_count_threads(proc.folder.number, $0) }
         if threads == 1, seen == process { return .none }
-        // Who is in an exec has one thread, too.
+        // A process in an exec has one thread, too.
         if proc.isInExec(process) { return .none }
         var (holding, looks, last) = (Holding.none, 0, seen)
         let result = ProcFolder.withPath(process, "task") { path in

@@ -232,7 +232,7 @@ struct SaveEndTests {
         #expect(document.release(save, .killed(9)) == .replaced)
     }
 
-    /// Who joined it wants its write published; that write alone, once the rest was truncated away, is nobody's.
+    /// A joined write is published with the rest; once a truncation has taken it away, the killed opener decides.
     @Test func aKilledOpenerIsNotForgottenForThoseWhoCloseLater() {
         let document = Document()
         let save = document.open(saver)

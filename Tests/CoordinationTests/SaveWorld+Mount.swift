@@ -235,7 +235,7 @@ extension SaveWorld {
         }
     }
 
-    /// What a killed opener and all others have written is not published, unless it had left it to them.
+    /// The work of a killed opener and of all others is not published, unless the opener had left it to them.
     private func openerEnds(_ version: VersionID, by death: Death) {
         guard let truth = truths[version], !truth.openerHasLeft, discards(death, truth) else { return }
         truths[version]!.isKilled = true

@@ -36,7 +36,7 @@ extension SaveService {
         try carryOut(step, versions)
     }
 
-    /// What is known of who began the save, if it goes on after this FLUSH.
+    /// Adds the opener's end to the facts, and takes a pidfd of the opener if the save goes on after this FLUSH.
     private func noteOpener(
         of version: WorkingVersion, _ question: FlushQuestion, _ process: SaveProcess?, _ facts: inout FlushFacts
     ) {

@@ -37,7 +37,7 @@ public final class KeptVersions: Sendable {
             return versions.remove(at: index)
         }
 
-        /// What was overtaken in the same minute: savers in a loop overtake each other many times a second.
+        /// The version that was overtaken in the same minute: savers in a loop overtake each other many times a second.
         func indexOfOvertaken(_ document: StorePath, at time: Int64) -> Int? {
             // Those of the minute are the last ones.
             for index in versions.indices.reversed() {

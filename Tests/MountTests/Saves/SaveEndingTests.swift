@@ -42,20 +42,20 @@ extension MountTests {
             }
         }
 
-        /// What a killed shell and its programs wrote, and go on writing, can be had back when the last of them has ended.
+        /// The output of a killed shell and its programs, and what these go on writing, can be had back when the last of them has ended.
         @Test(arguments: SaveMount.accounts)
         func whatTheProgramsOfAKilledShellWroteIsKept(kind: SaveMount) throws {
-            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+            try withSharedMount(kind, prepare: "echo old >script") { (mount: Mount) throws in
                 #expect(try mount.python("""
                     import json, os, subprocess, time
                     ends = os.pipe()
                     saver = subprocess.Popen(
-                        ["bash", "-c", "exec dash -c 'echo half; sh -c \\"echo >&2; read line; echo more\\"; echo rest' >doc"],
+                        ["bash", "-c", "exec dash -c 'echo half; sh -c \\"echo >&2; read line; echo more\\"; echo rest' >script"],
                         stdin=ends[0], stderr=subprocess.PIPE)
-                    saver.stderr.readline(); saver.kill(); saver.wait(); print(open("doc").read(), end="")
-                    os.write(ends[1], b"go\\n"); saver.stderr.read(); print(open("doc").read(), end="")
+                    saver.stderr.readline(); saver.kill(); saver.wait(); print(open("script").read(), end="")
+                    os.write(ends[1], b"go\\n"); saver.stderr.read(); print(open("script").read(), end="")
                     for attempt in range(500):
-                        kept = json.loads(subprocess.check_output(["quire", "recover", "list", "--json", "doc"]))
+                        kept = json.loads(subprocess.check_output(["quire", "recover", "list", "--json", "script"]))
                         if kept: break
                         time.sleep(0.02)
                     print(len(kept), subprocess.check_output(["quire", "recover", "show", str(kept[0]["id"])]))
