@@ -115,12 +115,13 @@ struct KeptVersionsTests {
         var last: KeptVersion?
         for number in 0..<50 {
             let copy = try store.copy(of: "doc", "version \(number)")
-            last = try kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .overtaken)
+            last = try kept.keep(copy.file, moving: true, document: place, saver: nil, reason: .overtaken, by: .daemon)
         }
         let other = try kept.keep(
             try store.copy(of: "doc").file, moving: true, document: try #require(StorePath("other")), saver: nil,
-            reason: .overtaken)
-        try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .killed(signal: 9))
+            reason: .overtaken, by: .daemon)
+        try kept.keep(
+            try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .killed(signal: 9), by: .daemon)
         let all = kept.list(for: geteuid())
         let overtaken = all.filter { $0.document == place && $0.reason == .overtaken }
         #expect(overtaken.last == last)
