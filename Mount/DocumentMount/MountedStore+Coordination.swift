@@ -7,12 +7,14 @@ import SystemPackage
 
 /// Claims and presenters, for the service's clients.
 extension MountedStore {
-    /// A process that asks, as the kernel names it.
+    /// Who asks.
     public struct Client: Sendable {
-        public let process: Int32
+        /// The process that made the connection, as it was when that was accepted; nil if it had ended by then. By its number alone it
+        /// could be taken for another one later.
+        public let process: SaveProcess?
         public let credentials: Credentials
 
-        public init(process: Int32, credentials: Credentials) { (self.process, self.credentials) = (process, credentials) }
+        public init(process: SaveProcess?, credentials: Credentials) { (self.process, self.credentials) = (process, credentials) }
     }
 
     private var coordinator: Coordinator { fileSystem.coordinator }
@@ -23,6 +25,11 @@ extension MountedStore {
     /// Whether a client may claim whatever there is, without a look at permissions.
     public func mayAccessAll(_ caller: Credentials) -> Bool { fileSystem.tags.reach.isUnlimited(caller) }
 
+    /// Whether a claim of such a client is decided without a look at files: nobody else's rights matter.
+    public func decidesAtOnce(for caller: Credentials) -> Bool {
+        mayAccessAll(caller) && coordinator.foreignClaims.load(ordering: .relaxed) == 0
+    }
+
     /// Asks for a claim; the ticket tells when it is decided, and `onAnswer` is called then, on any thread. Whoever has it calls
     /// `release`. Throws .permissionDenied if the client may not read or write an item.
     public func claim(
@@ -31,7 +38,7 @@ extension MountedStore {
     ) throws(Errno) -> ClaimTicket {
         for intent in intents where !mayAccess(intent, client.credentials) { throw .permissionDenied }
         return coordinator.claim(
-            intents, by: claimant(client, purpose: purpose), at: fileSystem.saves.processes.moment(), within: outer,
+            intents, by: claimant(client, purpose: purpose), client.credentials, at: fileSystem.saves.processes.moment(), within: outer,
             timeout: timeout, onAnswer: onAnswer)
     }
 
@@ -70,8 +77,9 @@ extension MountedStore {
     /// A client that presents items, to be ended by `end`. `onMessage` is called, on any thread, when there is something to take.
     public func attend(for client: Client, onMessage: @escaping @Sendable () -> Void) -> PresenterSession {
         PresenterSession(
-            owner: claimant(client, purpose: nil), name: ProcessFacts.name(of: client.process) ?? "",
-            credentials: client.credentials, moment: fileSystem.saves.processes.moment(), onMessage: onMessage)
+            owner: claimant(client, purpose: nil), name: client.process.flatMap { ProcessFacts.name(of: $0.id) } ?? "",
+            credentials: client.credentials, moment: fileSystem.saves.processes.moment(), shares: shares,
+            onMessage: onMessage)
     }
 
     /// Throws .permissionDenied if the client may not read the item, .tooManyReferences if it presents as much as one may.
@@ -114,7 +122,7 @@ extension MountedStore {
     private func claimant(_ client: Client, purpose: String?) -> Claimant {
         let saves = fileSystem.saves
         return DocumentWriters(saves: saves, handles: fileSystem.writers).claimant(
-            saves.processes.process(of: client.process), user: client.credentials.uid, purpose: purpose.map { PurposeID($0) })
+            client.process, user: client.credentials.uid, purpose: purpose.map { PurposeID($0) })
     }
 
     /// Of what is not there the folder decides.
@@ -128,9 +136,7 @@ extension MountedStore {
             // Such a claim on a folder keeps others from all that is in it, whosever that is.
             guard !options.coversContents || isOwn(intent.path, caller) else { return false }
         }
-        if reach.may(caller, intent.path, mode) { return true }
-        let isThere = reach.may(Credentials(uid: 0, gid: 0, groups: []), intent.path, F_OK)
-        return !isThere && reach.may(caller, intent.path.parent, mode | X_OK)
+        return reach.mayUseOrMake(caller, intent.path, mode)
     }
 
     /// Whether it is no folder of somebody else's.

@@ -52,25 +52,42 @@ extension MountedStore {
 
     private func known(_ events: [StoreEvent], to caller: Credentials) -> (events: [StoreEvent], isMissing: Bool) {
         if fileSystem.tags.reach.isUnlimited(caller) { return (events, false) }
-        let fresh = events.filter { (0..<Self.freshNanoseconds).contains(Clock.now - $0.time) }
-        return (fresh.compactMap { known($0, to: caller) }, fresh.count < events.count)
+        var (known, isMissing): ([StoreEvent], Bool) = ([], false)
+        for event in events {
+            switch (0..<Self.freshNanoseconds).contains(Clock.now - event.time) ? knowledge(of: event, caller) : .unclear {
+            case .event(let event): known.append(event)
+            case .none: break
+            case .unclear: isMissing = true
+            }
+        }
+        return (known, isMissing)
     }
 
     /// Longer than the slowest of many listeners is told later, and too short to open folders to find what was in them.
     private static let freshNanoseconds: Int64 = 2_000_000_000
 
-    /// An event as a caller may know of it: who may list a folder sees what comes, goes and changes there. Nil: not at all.
-    private func known(_ event: StoreEvent, to caller: Credentials) -> StoreEvent? {
-        let places = [event.path] + (event.oldPath.map { [$0] } ?? [])
-        // A link in a folder's place has another's permissions.
-        let mayList = fileSystem.tags.reach.filter(places.map { $0.parent.appending(EntryName(".")) }, caller, mode: R_OK | X_OK)
-        let (seesPlace, seesOldPlace) = (mayList[0], mayList.last!)
+    private enum Knowledge {
+        case event(StoreEvent)
+        case none
+        /// Another folder has the place of the one where it happened: who might have listed that nobody can tell.
+        case unclear
+    }
+
+    /// An event as a caller may know of it: who may list a folder sees what comes, goes and changes there.
+    private func knowledge(of event: StoreEvent, _ caller: Credentials) -> Knowledge {
+        let reach = fileSystem.tags.reach
+        func sees(_ path: StorePath, in folder: FileIdentity?) -> Bool? {
+            folder.flatMap { reach.mayList(path.parent, caller, $0) }
+        }
+        guard let seesPlace = sees(event.path, in: event.folder) else { return .unclear }
+        guard let oldPath = event.oldPath else { return seesPlace ? .event(event) : .none }
+        guard let seesOldPlace = sees(oldPath, in: event.oldFolder) else { return .unclear }
         switch (seesPlace, seesOldPlace, event.kind) {
-        case (true, true, _): return event
-        case (true, false, .moved): return event.told(as: .appeared, at: event.path)
-        case (true, false, _): return event.told(as: event.kind, at: event.path)
-        case (false, true, .moved): return event.told(as: .deleted, at: event.oldPath ?? event.path)
-        case (false, _, _): return nil
+        case (true, true, _): return .event(event)
+        case (true, false, .moved): return .event(event.told(as: .appeared, at: event.path))
+        case (true, false, _): return .event(event.told(as: event.kind, at: event.path))
+        case (false, true, .moved): return .event(event.told(as: .deleted, at: oldPath))
+        case (false, _, _): return .none
         }
     }
 }

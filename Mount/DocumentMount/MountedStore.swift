@@ -47,7 +47,9 @@ public final class MountedStore: Sendable {
 
         shares = UserShares()
         let index = try Self.openIndex(configuration, log)
-        events = EventHub { path in (try? index.document(at: path))?.id.rawValue }
+        events = EventHub(
+            document: { path in (try? index.document(at: path))?.id.rawValue },
+            folder: { path in (try? path.parent.held(in: store)).flatMap { FileIdentity(of: $0) } })
         let journal = ChangeJournal(events: events)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes)
         keeper = IndexKeeper(index: index, reader: reader, journal: journal, log: log)

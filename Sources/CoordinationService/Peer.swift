@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import StorePrimitives
 
 /// Who is at the other end of a connection, as the kernel tells (SO_PEERCRED, SO_PEERGROUPS): the credentials the process had
 /// when it connected. Every request is authorised by these and never by what a message says, nor by what /proc says of the
@@ -10,12 +11,16 @@ public struct Peer: Hashable, Sendable {
     /// Supplementary groups.
     public let groups: [UInt32]
     public let pid: Int32
+    /// When that process was started, in clock ticks since boot, as it was found when the connection was accepted: with the number
+    /// it names the process for ever. Nil if it had ended by then; whoever holds the connection is then no process that is known.
+    public let start: UInt64?
 
-    public init(uid: UInt32, gid: UInt32, groups: [UInt32], pid: Int32) {
+    public init(uid: UInt32, gid: UInt32, groups: [UInt32], pid: Int32, start: UInt64?) {
         self.uid = uid
         self.gid = gid
         self.groups = groups
         self.pid = pid
+        self.start = start
     }
 
     /// The peer of a connected Unix socket; nil if it is none.
@@ -25,7 +30,26 @@ public struct Peer: Hashable, Sendable {
         // Safe: the kernel fills a struct ucred, which is these three fields in this order.
         guard getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
         self.init(
-            uid: credentials.uid, gid: credentials.gid, groups: Self.groups(of: socket) ?? [], pid: credentials.pid)
+            uid: credentials.uid, gid: credentials.gid, groups: Self.groups(of: socket) ?? [], pid: credentials.pid,
+            start: Self.start(of: credentials.pid, user: credentials.uid, at: socket))
+    }
+
+    /// The number may be another process's by now: the kernel's handle of the peer (Linux 6.5) tells, else the user.
+    private static func start(of pid: Int32, user: UInt32, at socket: Int32) -> UInt64? {
+        guard pid > 0 else { return nil }
+        var handle: Int32 = -1
+        var length = socklen_t(MemoryLayout.size(ofValue: handle))
+        guard getsockopt(socket, SOL_SOCKET, CL_SO_PEERPIDFD, &handle, &length) == 0 else {
+            // ESRCH and ENODATA: it is gone. Else the kernel is older.
+            guard errno == ENOPROTOOPT else { return nil }
+            var status = stat()
+            return stat("/proc/\(pid)", &status) == 0 && status.st_uid == user ? ProcessStat(of: pid)?.start : nil
+        }
+        defer { close(handle) }
+        let start = ProcessStat(of: pid)?.start
+        // Readable once the process has ended; until then the number was its own.
+        var poll = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+        return Glibc.poll(&poll, 1, 0) == 0 ? start : nil
     }
 
     /// Nil on a kernel before 4.13: the peer then has no more than its user and group.

@@ -20,6 +20,13 @@ public struct FileIdentity: Hashable, Sendable {
         self.init(device: UInt64(status.st.st_dev), inode: UInt64(status.st.st_ino), birth: status.birth_ns)
     }
 
+    /// Of an open file; nil if it cannot be looked at.
+    public init?(of file: borrowing Descriptor) {
+        var status = cl_status()
+        guard cl_statx_fd(file.number, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
     /// Inode and birth alone spread well; the device is compared by ==.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(inode)

@@ -48,7 +48,7 @@ struct ServiceServerTests {
             _ = try connection.status()
             var groups = [gid_t](repeating: 0, count: Int(getgroups(0, nil)))
             getgroups(Int32(groups.count), &groups)
-            let own = Peer(uid: getuid(), gid: getgid(), groups: groups.sorted(), pid: getpid())
+            let own = Peer(uid: getuid(), gid: getgid(), groups: groups.sorted(), pid: getpid(), start: ProcessStat(of: getpid())?.start)
             #expect(mount.lastPeer.withLock { $0 } == own)
             #expect(connection.server == own)
         }
@@ -202,6 +202,24 @@ struct ServiceServerTests {
             #expect(oneTooMany.receive() == #"{"error":"org.quire.Mount.TooManyConnections","parameters":{"limit":32}}"#)
             #expect(oneTooMany.isClosed())
             withExtendedLifetime(peers) {}
+        }
+    }
+
+    /// Not even the same user's.
+    @Test func callsThatTakeLongKeepNoOthersWaiting() throws {
+        try withServer { socket, mount in
+            defer { mount.mayGoOn.store(true, ordering: .relaxed) }
+            let long = (0..<5).map { _ in RawPeer(socket) }
+            for peer in long {
+                peer.send(#"{"method":"org.quire.Thumbnails.Clear","parameters":{"path":"/long"}}"#)
+                // A message that is decoded elsewhere for its size is no way around.
+                peer.send(#"{"method":"org.quire.Thumbnails.Clear","parameters":{"path":"/long"}}"# + String(repeating: " ", count: 3_000))
+            }
+            eventually(within: .seconds(20)) { mount.asked.withLock { $0.contains("clear /long") } }
+            for _ in 0..<20 { #expect(try ServiceConnection(to: socket).recents(limit: 1).count == 1) }
+            #expect(mount.asked.withLock { $0.count { $0 == "clear /long" } } == 1)
+            mount.mayGoOn.store(true, ordering: .relaxed)
+            for peer in long { for _ in 0..<2 { #expect(peer.receive() == #"{"parameters":{"documents":3}}"#) } }
         }
     }
 

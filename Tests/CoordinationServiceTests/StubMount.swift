@@ -1,4 +1,5 @@
 import CoordinationService
+import Glibc
 import Synchronization
 
 /// A mount service with fixed answers that keeps what it was asked.
@@ -54,8 +55,12 @@ final class StubMount: MountService {
         note("why \(path.wire)", peer)
         return path.wire.hasSuffix("drawn") ? nil : "it is empty"
     }
+    /// Whether the call that clears `/long` goes on.
+    let mayGoOn = Atomic<Bool>(false)
+
     func clearThumbnails(in path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> Int {
         note("clear \(path.wire)", peer)
+        while path.wire == "/long", !mayGoOn.load(ordering: .relaxed) { usleep(1_000) }
         return 3
     }
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int { 4 }

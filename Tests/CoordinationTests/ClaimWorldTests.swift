@@ -137,7 +137,11 @@ extension ClaimWorld {
                 try #require(!later.conflicts(withWriter: earlier, isReading: false), "\(place): two writers")
             }
         }
-        #expect(table.isEmpty == alive.isEmpty && table.excludesWriters == active.contains { $0.intents.contains { !Self.isReading($0) } })
+        func writesContent(_ intent: ClaimIntent) -> Bool {
+            guard case .writing(let options) = intent.access else { return false }
+            return !options.contains(.metadataOnly)
+        }
+        #expect(table.isEmpty == alive.isEmpty && table.excludesWriters == active.contains { $0.intents.contains(where: writesContent) })
         #expect(table.nextDeadline == alive.filter { !$0.isGranted }.map { UInt64($0.birth) }.min())
         let probe = one(of: processes)
         let opener = Claimant(user: probe.user, process: probe.identity, ancestors: probe.ancestors)

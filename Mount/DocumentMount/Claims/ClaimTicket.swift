@@ -9,14 +9,20 @@ public final class ClaimTicket: Sendable {
     let holder: ClaimHolder
     /// In nanoseconds on the monotonic clock.
     let since: UInt64
+    /// With which rights.
+    let credentials: Credentials
     /// What it counts for in its user's shares.
     let cost: ClaimCost
     private let outcomeKnown = Mutex<ClaimOutcome?>(nil)
     private let onAnswer: @Sendable () -> Void
 
-    init(id: ClaimID, holder: ClaimHolder, since: UInt64, cost: ClaimCost = .none, onAnswer: @escaping @Sendable () -> Void) {
+    init(
+        id: ClaimID, holder: ClaimHolder, _ credentials: Credentials, since: UInt64, cost: ClaimCost = .none,
+        onAnswer: @escaping @Sendable () -> Void
+    ) {
         self.id = id
         self.holder = holder
+        self.credentials = credentials
         self.since = since
         self.cost = cost
         self.onAnswer = onAnswer

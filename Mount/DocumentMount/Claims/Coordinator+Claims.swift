@@ -1,4 +1,5 @@
 import Coordination
+import Glibc
 import StorePrimitives
 
 /// The life of a claim.
@@ -6,7 +7,7 @@ extension Coordinator {
     /// Asks for a claim. Its ticket is answered when it is granted, or not to be; then, or at any time before, whoever has it
     /// calls `release`.
     func claim(
-        _ intents: [ClaimIntent], by claimant: Claimant, at moment: SaveMoment, within outer: ClaimID?,
+        _ intents: [ClaimIntent], by claimant: Claimant, _ credentials: Credentials, at moment: SaveMoment, within outer: ClaimID?,
         timeout: Duration, onAnswer: @escaping @Sendable () -> Void
     ) -> ClaimTicket {
         let now = Self.now
@@ -14,7 +15,7 @@ extension Coordinator {
         let holder = ClaimHolder(
             process: claimant.process?.id ?? 0, user: claimant.user, purpose: claimant.purpose?.name, path: intents.first?.path ?? .root)
         func refused(_ refusal: ClaimRefusal) -> (ClaimTicket, ClaimOutcome) {
-            (ClaimTicket(id: ClaimID(0), holder: holder, since: now, onAnswer: onAnswer), .refused(refusal))
+            (ClaimTicket(id: ClaimID(0), holder: holder, credentials, since: now, onAnswer: onAnswer), .refused(refusal))
         }
         let cost = ClaimCost(intents)
         if let exceeded = cost.take(from: shares, for: claimant.user) {
@@ -22,25 +23,47 @@ extension Coordinator {
             ticket.answer(outcome)
             return ticket
         }
+        // As long as it is not known that it need not wait.
+        guard shares.take(.waitingClaims, for: claimant.user) else {
+            cost.giveBack(to: shares, for: claimant.user)
+            let (ticket, outcome) = refused(.tooMany(.waitingClaims))
+            ticket.answer(outcome)
+            return ticket
+        }
+        let powerless = powerless(before: request)
         // A claim for writing is asked for on the service's event loop.
         return change(mayWait: !request.isWriting) { state, actions in
-            let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now))
+            let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now), besides: powerless)
             let id: ClaimID
             switch decision {
             case .begun(let begun): id = begun
             case .queued(let queued, _): id = queued
             case .refused(let claims):
                 cost.giveBack(to: shares, for: claimant.user)
+                shares.giveBack(.waitingClaims, for: claimant.user)
                 let answer = refused(.deadlock(holders: claims.compactMap { state.tickets[$0]?.holder }))
                 actions.answers.append(answer)
                 return answer.0
             }
-            let ticket = ClaimTicket(id: id, holder: holder, since: now, cost: cost, onAnswer: onAnswer)
+            let ticket = ClaimTicket(id: id, holder: holder, credentials, since: now, cost: cost, onAnswer: onAnswer)
             state.tickets[id] = ticket
+            if !reach.isUnlimited(credentials) { foreignClaims.add(1, ordering: .relaxed) }
             if case .begun = decision { begin(id, &state, &actions) }
             if case .queued = decision { actions.wakesThread = true }
             return ticket
         }
+    }
+
+    /// The claims of others that a request does not wait for: their users may not write what they have in common with it any more.
+    /// Looks at files if users with limited rights have claims in its way.
+    private func powerless(before request: ClaimRequest) -> Set<ClaimID> {
+        guard foreignClaims.load(ordering: .relaxed) > 0 else { return [] }
+        let others = state.withLock { state in
+            state.claims.others(before: request).compactMap { id, items in state.tickets[id].map { (id, $0.credentials, items) } }
+        }
+        return Set(others.filter { _, user, items in
+            !reach.isTrusted(user, by: request.claimant.user) && !items.contains { reach.mayExclude(user, from: $0) }
+        }.map(\.0))
     }
 
     /// Ends a claim, also one that waits. Once ended, nothing happens.
@@ -49,10 +72,13 @@ extension Coordinator {
     func end(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
         guard let ticket = state.tickets.removeValue(forKey: id) else { return }
         ticket.cost.giveBack(to: shares, for: ticket.holder.user)
+        if !reach.isUnlimited(ticket.credentials) { foreignClaims.subtract(1, ordering: .relaxed) }
+        state.awaitingRights.remove(id)
         state.awaitingWriters[id] = nil
         state.awaitingSnapshots.remove(id)
         actions.ended.append(id)
         endInquiries(of: id, &state, &actions)
+        if state.claims.phase(of: id) == .queued { shares.giveBack(.waitingClaims, for: ticket.holder.user) }
         for begun in state.claims.release(id) { begin(begun, &state, &actions) }
         for open in state.waitingOpens.values where open.claim == id { letGo(open, isLate: false, &state, &actions) }
     }
@@ -60,9 +86,45 @@ extension Coordinator {
     /// It is a claim's turn: asks the presenters of its items.
     private func begin(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
         guard let request = state.claims[id] else { return }
+        shares.giveBack(.waitingClaims, for: request.claimant.user)
+        let audience = state.presenters.audience(for: request.intents, by: request.claimant)
+        let areTrusted = audience.allSatisfy { one in
+            state.sessions[one.presenter].map { reach.isTrusted($0.credentials, by: request.claimant.user) } ?? true
+        }
+        guard !areTrusted else { return ask(for: id, request, where: { _ in true }, &state, &actions) }
+        state.awaitingRights.insert(id)
+        actions.wakesThread = true
+    }
+
+    /// Asks the presenters of claims that have begun, other users' for what these may write. On the coordinator's thread.
+    func askPresentersWhoMayWrite() {
+        for id in state.withLock({ Array($0.awaitingRights) }) {
+            let audience = state.withLock { state -> [(one: PresenterTable.Audience, user: Credentials)] in
+                guard let request = state.claims[id] else { return [] }
+                return state.presenters.audience(for: request.intents, by: request.claimant).compactMap { one in
+                    state.sessions[one.presenter].map { (one, $0.credentials) }
+                }
+            }
+            var admitted: Set<PresenterTable.Audience> = []
+            for (user, theirs) in Dictionary(grouping: audience, by: \.user) {
+                let items = theirs.map(\.one.item)
+                for (one, mayWrite) in zip(theirs, reach.filter(items, user, mode: W_OK))
+                where mayWrite || reach.mayUseOrMake(user, one.one.item, W_OK) { admitted.insert(one.one) }
+            }
+            change { state, actions in
+                guard state.awaitingRights.remove(id) != nil, let request = state.claims[id] else { return }
+                ask(for: id, request, where: admitted.contains, &state, &actions)
+            }
+        }
+    }
+
+    private func ask(
+        for id: ClaimID, _ request: ClaimRequest, where mayBeAsked: (PresenterTable.Audience) -> Bool, _ state: inout State,
+        _ actions: inout Actions
+    ) {
         let deadline = times.deadline(times.presenters, from: Self.now)
         guard let (inquiry, questions) = state.presenters.inquire(
-            for: request.intents, by: request.claimant, deadline: deadline)
+            for: request.intents, by: request.claimant, deadline: deadline, where: mayBeAsked)
         else { return awaitWriters(of: id, &state, &actions) }
         state.inquiries[inquiry] = .claim(id)
         state.claimInquiries[id] = inquiry

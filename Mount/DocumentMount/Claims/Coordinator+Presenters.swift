@@ -46,8 +46,13 @@ extension Coordinator {
     func end(_ session: PresenterSession) {
         change { state, actions in
             session.isEnded = true
-            for id in session.presenters { remove(id, &state, &actions) }
         }
+        // Some at a time: others wait meanwhile.
+        while change(mayWait: true, { state, actions in
+            for id in session.presenters.prefix(Self.mostRemoved) { remove(id, &state, &actions) }
+            return !session.presenters.isEmpty
+        }) {}
+        session.discard()
     }
 
     func setUnsavedChanges(_ hasChanges: Bool, of id: PresenterID, in session: PresenterSession) -> Bool {
@@ -70,6 +75,8 @@ extension Coordinator {
             return true
         }
     }
+
+    private static let mostRemoved = 100
 
     private func remove(_ id: PresenterID, _ state: inout State, _ actions: inout Actions) {
         if let session = state.sessions.removeValue(forKey: id) {
@@ -95,24 +102,28 @@ extension Coordinator {
     }
 
     /// Tells presenters what has happened, and follows what was moved. On the hub's thread, and on the coordinator's.
-    func tellPresenters() {
+    func tellPresenters() { telling.withLock { tellNext() } }
+
+    private func tellNext() {
         while true {
             let last = state.withLock { $0.listener == nil ? nil : $0.lastEvent }
             guard let last else { return }
             let page = events.events(after: last, limit: Self.mostEvents) { _ in true }
             guard page.next > last || page.hasOverflowed else { return }
-            let isFirst = change { state, actions in
-                // Another thread has told them: of all but the latest, perhaps.
-                guard state.lastEvent == last else { return false }
+            let isCurrent = change { state, actions in
+                // Nobody listened any more, and somebody does again.
+                guard state.listener != nil, state.lastEvent == last else { return false }
                 state.lastEvent = page.next
                 if page.hasOverflowed {
                     for session in state.sessions.values { session.lose() }
                     actions.sessions = Array(state.sessions.values)
                 }
-                for event in page.events { tell(event, &state, &actions) }
                 return true
             }
-            guard !isFirst || page.events.count == Self.mostEvents else { return }
+            guard isCurrent else { continue }
+            // Each by itself: who opens meanwhile waits for one at most.
+            for event in page.events { change { state, actions in tell(event, &state, &actions) } }
+            guard page.events.count == Self.mostEvents else { return }
         }
     }
 

@@ -16,13 +16,6 @@ extension Coordinator {
         }
     }
 
-    /// Whether a claim keeps the caller from writing an item.
-    func excludes(_ caller: Caller, writing path: StorePath) -> Bool {
-        guard isClaimed(path) else { return false }
-        let writer = writers.claimant(of: caller)
-        return state.withLock { $0.claims.exclusion(of: writer, writing: path) != nil }
-    }
-
     func isClaimed(_ path: StorePath) -> Bool { state.withLock { $0.claims.isClaimed(path) } }
 
     /// Whether a claim has not ended.

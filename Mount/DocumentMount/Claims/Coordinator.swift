@@ -23,6 +23,8 @@ final class Coordinator: Sendable {
         var presenters = PresenterTable()
         var sessions: [PresenterID: PresenterSession] = [:]
         var inquiries: [InquiryID: Inquirer] = [:]
+        /// Claims that have begun, and whose presenters are asked once it is known what these may write.
+        var awaitingRights: Set<ClaimID> = []
         var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
         /// The events up to this one have been told to presenters.
         var lastEvent: UInt64 = 0
@@ -66,14 +68,19 @@ final class Coordinator: Sendable {
 
     /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
     let state = Mutex(State())
+    /// Rank 4a0: held while presenters are told of events, so that these come in order.
+    let telling = ThreadLock()
     let gate = OpenGate()
     /// Whether anybody claims anything. Changes with the state held.
     private let hasClaims = Atomic<Bool>(false)
+    /// How many claims there are of users whose rights have limits.
+    let foreignClaims = Atomic<Int>(0)
     let events: EventHub
     let times: CoordinationTimes
     let writers: DocumentWriters
     let snapshots: SnapshotService
     let shares: UserShares
+    let reach: Reach
     let snapshotQueue = SnapshotQueue()
     /// Threads whose open goes on after presenters were asked, and comes back.
     let asked = SentOnThreads()
@@ -81,11 +88,15 @@ final class Coordinator: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let threads = Mutex<[NamedThread]>([])
 
-    init(events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, times: CoordinationTimes) {
+    init(
+        events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, reach: Reach,
+        times: CoordinationTimes
+    ) {
         self.events = events
         self.writers = writers
         self.snapshots = snapshots
         self.shares = shares
+        self.reach = reach
         self.times = times
     }
 
@@ -118,7 +129,7 @@ final class Coordinator: Sendable {
         for thread in threads.withLock({ threads in defer { threads = [] }; return threads }) { thread.join() }
         change { state, actions in
             for ticket in state.tickets.values { actions.answers.append((ticket, .refused(.ended))) }
-            state.waitingOpens = [:]
+            for open in state.waitingOpens.values { _ = unpark(open, &state) }
         }
         _ = gate.takeReady()
     }
@@ -129,6 +140,7 @@ final class Coordinator: Sendable {
     /// What time brings. Returns how long nothing else is expected, in seconds.
     private func work() -> Double {
         tellPresenters()
+        askPresentersWhoMayWrite()
         grantWhatNobodyWrites()
         letGoOfTheKilled()
         asked.forgetOld()

@@ -24,6 +24,7 @@ public final class PresenterSession: Sendable {
     let name: String
     let credentials: Credentials
     let moment: SaveMoment
+    private let shares: UserShares
     /// Its client has gone. Guarded by the coordinator's state.
     nonisolated(unsafe) var isEnded = false
     /// What it presents. Guarded by the coordinator's state.
@@ -36,8 +37,10 @@ public final class PresenterSession: Sendable {
     private static let mostWaiting = 4_096
 
     init(
-        owner: Claimant, name: String, credentials: Credentials, moment: SaveMoment, onMessage: @escaping @Sendable () -> Void
+        owner: Claimant, name: String, credentials: Credentials, moment: SaveMoment, shares: UserShares,
+        onMessage: @escaping @Sendable () -> Void
     ) {
+        self.shares = shares
         (self.owner, self.name, self.credentials, self.moment) = (owner, name, credentials, moment)
         self.onMessage = onMessage
     }
@@ -45,9 +48,11 @@ public final class PresenterSession: Sendable {
     func post(_ message: Message) {
         outbox.withLock { outbox in
             if message.isEvent {
-                if outbox.events == Self.mostWaiting {
+                if outbox.events == Self.mostWaiting || !shares.take(.waitingMessages, for: owner.user) {
+                    shares.giveBack(.waitingMessages, outbox.events, for: owner.user)
                     (outbox.events, outbox.hasOverflowed) = (0, true)
                     outbox.messages.removeAll(where: \.isEvent)
+                    return
                 }
                 outbox.events += 1
             }
@@ -57,6 +62,9 @@ public final class PresenterSession: Sendable {
 
     func lose() { outbox.withLock { $0.hasOverflowed = true } }
 
+    /// Nobody takes any more, and no more comes.
+    func discard() { _ = take(.max) }
+
     /// With no lock held.
     func wake() { onMessage() }
 
@@ -65,7 +73,9 @@ public final class PresenterSession: Sendable {
         outbox.withLock { outbox in
             let taken = Array(outbox.messages.prefix(limit))
             outbox.messages.removeFirst(taken.count)
-            outbox.events -= taken.count(where: \.isEvent)
+            let events = taken.count(where: \.isEvent)
+            outbox.events -= events
+            shares.giveBack(.waitingMessages, events, for: owner.user)
             defer { outbox.hasOverflowed = false }
             return (taken, outbox.hasOverflowed)
         }

@@ -23,6 +23,8 @@ final class EventHub: Sendable {
         let kind: StoreEvent.Kind
         let path: StorePath
         let oldPath: StorePath?
+        let folder: FileIdentity?
+        let oldFolder: FileIdentity?
         let doer: Doer
         /// Nil: to be found out.
         let origin: StoreEvent.Origin?
@@ -67,6 +69,8 @@ final class EventHub: Sendable {
     private let thread = Mutex<NamedThread?>(nil)
     /// The index's id of the document at a path.
     private let document: @Sendable (StorePath) -> Int64?
+    /// The folder that a path is in, where it is not told.
+    private let folder: @Sendable (StorePath) -> FileIdentity?
 
     /// Some 2 MiB: a minute of a busy store, hours of a usual one.
     private static let kept = 8_192
@@ -77,27 +81,54 @@ final class EventHub: Sendable {
 
     private static let longestPath = Int(PATH_MAX)
 
-    init(document: @escaping @Sendable (StorePath) -> Int64?) {
+    init(document: @escaping @Sendable (StorePath) -> Int64?, folder: @escaping @Sendable (StorePath) -> FileIdentity?) {
         self.document = document
+        self.folder = folder
         // Microseconds since 1970: numbers of an earlier mount are smaller, and its readers see that they missed something.
         log = Mutex(EventLog(capacity: Self.kept, lastSequence: UInt64(clamping: Clock.now / 1_000)))
     }
 
     // MARK: - Telling
 
-    func tell(_ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, by doer: Doer) {
+    /// - Parameters:
+    ///   - folder: what `path` is in; nil: to be looked up.
+    ///   - oldFolder: the same of `oldPath`.
+    func tell(
+        _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity? = nil, from oldPath: StorePath? = nil,
+        in oldFolder: FileIdentity? = nil, by doer: Doer
+    ) {
+        guard Self.canBeNamed(path), oldPath.map(Self.canBeNamed) ?? true else {
+            return tellOfFolder(kind, path, in: folder, from: oldPath, in: oldFolder, by: doer)
+        }
         // Programs like mkdir are gone in a moment; while nobody listens, most that make many changes are still there later.
         let origin = isListenedTo.load(ordering: .relaxed) ? processes.origin(of: doer) : nil
-        // A deeper tree than a path can name is not told of by name: what is kept stays small.
-        guard path.bytes.count < Self.longestPath, oldPath?.bytes.count ?? 0 < Self.longestPath else { return lose() }
+        // Others than root are told only of what was in a folder that they may list.
+        func known(_ folder: FileIdentity?, of path: StorePath?) -> FileIdentity? {
+            folder ?? (isListenedTo.load(ordering: .relaxed) ? path.flatMap(self.folder) : nil)
+        }
         let happening = Happening(
-            kind: kind, path: path, oldPath: oldPath, doer: doer, origin: origin, time: Clock.now)
+            kind: kind, path: path, oldPath: oldPath, folder: known(folder, of: path), oldFolder: known(oldFolder, of: oldPath), doer: doer, origin: origin, time: Clock.now)
         let wakes = state.withLock { state in
             if state.happenings.count >= Self.mostWaiting { (state.happenings, state.isLost) = ([], true) }
             state.happenings.append(happening)
             return state.happenings.count == (state.listeners.isEmpty ? Self.batch : 1)
         }
         if wakes { wake.signal() }
+    }
+
+    private static func canBeNamed(_ path: StorePath) -> Bool { path.bytes.count < longestPath }
+
+    /// What is deeper than any path can name is told of as a change of the deepest folder that has one, so that what is kept stays
+    /// small; of what was moved from or to there the end that has a path is told.
+    private func tellOfFolder(
+        _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity?, from oldPath: StorePath?, in oldFolder: FileIdentity?,
+        by doer: Doer
+    ) {
+        if kind == .moved, Self.canBeNamed(path) { return tell(.appeared, path, in: folder, by: doer) }
+        if kind == .moved, let oldPath, Self.canBeNamed(oldPath) { return tell(.deleted, oldPath, in: oldFolder, by: doer) }
+        let start = path.bytes.prefix(Self.longestPath - 1)
+        let end = start.lastIndex(of: UInt8(ascii: "/")) ?? start.startIndex
+        tell(.changed, StorePath(unchecked: Array(start[..<end])), by: doer)
     }
 
     /// A process closes what it has written, of which it will be told when that is released: it may be gone by then.
@@ -247,7 +278,7 @@ final class EventHub: Sendable {
                 log.withLock {
                     _ = $0.append(
                         happening.kind, happening.path, from: happening.oldPath, document: document, time: happening.time,
-                        origin: origin)
+                        origin: origin, folder: happening.folder, oldFolder: happening.oldFolder)
                 }
             }
             return isLost || !happenings.isEmpty

@@ -56,28 +56,28 @@ final class ChangeJournal: Sendable {
     /// Something was made, or got a name more. `isIndexed`: a document of which nothing more is told when it is closed.
     func made(in parent: Node, name: UnsafePointer<CChar>, by caller: Caller, isIndexed: Bool) {
         guard let path = pathOf(parent, name) else { return }
-        events.tell(.appeared, path, by: .caller(caller))
+        events.tell(.appeared, path, in: parent.identity, by: .caller(caller))
         if isIndexed { append(.present(path)) }
     }
 
     func madeAnew(in parent: Node, name: UnsafePointer<CChar>, takingOverFrom aside: StorePath, by caller: Caller) {
         guard let path = pathOf(parent, name) else { return }
         // Who presents the document goes on with the new one.
-        events.tell(.appeared, path, from: aside, by: .caller(caller))
+        events.tell(.appeared, path, in: parent.identity, from: aside, by: .caller(caller))
         append(.madeAnew(path, takingOverFrom: aside))
     }
 
     func removed(in parent: Node, name: UnsafePointer<CChar>, by caller: Caller) {
         guard let path = pathOf(parent, name) else { return }
-        events.tell(.deleted, path, by: .caller(caller))
+        events.tell(.deleted, path, in: parent.identity, by: .caller(caller))
         append(.absent(path))
     }
 
     func exchanged(_ first: (Node, UnsafePointer<CChar>), _ second: (Node, UnsafePointer<CChar>), by caller: Caller) {
         guard let one = pathOf(first.0, first.1), let other = pathOf(second.0, second.1) else { return append(.overflow) }
         // Two moves in a row would put one over the other.
-        events.tell(.changed, one, by: .caller(caller))
-        events.tell(.changed, other, by: .caller(caller))
+        events.tell(.changed, one, in: first.0.identity, by: .caller(caller))
+        events.tell(.changed, other, in: second.0.identity, by: .caller(caller))
         append(.exchanged(one, other))
     }
 
@@ -86,9 +86,9 @@ final class ChangeJournal: Sendable {
         takesOver: Tunnel.Takeover, by caller: Caller
     ) {
         guard let old = pathOf(from.0, from.1), let new = pathOf(to.0, to.1) else { return append(.overflow) }
-        events.tell(.moved, new, from: old, by: .caller(caller))
+        events.tell(.moved, new, in: to.0.identity, from: old, in: from.0.identity, by: .caller(caller))
         // For who shows the document it is the same one, saved.
-        if replaces, !isFolder { events.tell(.changed, new, by: .caller(caller)) }
+        if replaces, !isFolder { events.tell(.changed, new, in: to.0.identity, by: .caller(caller)) }
         var takesOverTarget = false
         if case .target = takesOver { takesOverTarget = true }
         append(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: takesOverTarget, by: caller))
@@ -105,13 +105,14 @@ final class ChangeJournal: Sendable {
 
     func written(_ node: Node, _ caller: Caller) {
         guard !node.isStaged, let path = node.path else { return }
-        events.tell(.changed, path, by: .caller(caller))
+        events.tell(.changed, path, in: node.currentLink?.parent.identity, by: .caller(caller))
         append(.written(path, caller, at: Clock.now))
     }
 
     /// A save of a document came to nothing.
     func aborted(_ document: Node, _ caller: Caller) {
-        if !document.isStaged, let path = document.path { aborted(path, caller) }
+        guard !document.isStaged, let path = document.path else { return }
+        events.tell(.saveAborted, path, in: document.currentLink?.parent.identity, by: .caller(caller))
     }
 
     func aborted(_ path: StorePath, _ caller: Caller) { events.tell(.saveAborted, path, by: .caller(caller)) }
@@ -119,7 +120,7 @@ final class ChangeJournal: Sendable {
     /// Attributes or the size changed. `isIndexed`: the index is to look at it.
     func touched(_ node: Node, by caller: Caller, _ event: StoreEvent.Kind? = .attributesChanged, isIndexed: Bool) {
         guard !node.isStaged, let path = node.path else { return }
-        if let event { events.tell(event, path, by: .caller(caller)) }
+        if let event { events.tell(event, path, in: node.currentLink?.parent.identity, by: .caller(caller)) }
         if isIndexed { append(.present(path)) }
     }
 
@@ -130,17 +131,19 @@ final class ChangeJournal: Sendable {
 
     /// `isIndexed`: it is about a document; folders are gathered. `isEvent`: nobody has been told of it.
     func changedOutside(
-        _ kind: StoreEvent.Kind, _ path: StorePath, by doer: EventHub.Doer, isIndexed: Bool, isEvent: Bool = true
+        _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity?, by doer: EventHub.Doer, isIndexed: Bool,
+        isEvent: Bool = true
     ) {
-        if isEvent { events.tell(kind, path, by: doer) }
+        if isEvent { events.tell(kind, path, in: folder, by: doer) }
         if isIndexed { append(kind == .deleted ? .absent(path) : .present(path)) }
     }
 
     func movedOutside(
-        from old: StorePath, to new: StorePath, isFolder: Bool, by doer: EventHub.Doer, isEvent: Bool
+        from old: (path: StorePath, folder: FileIdentity), to new: (path: StorePath, folder: FileIdentity), isFolder: Bool,
+        by doer: EventHub.Doer, isEvent: Bool
     ) {
-        if isEvent { events.tell(.moved, new, from: old, by: doer) }
-        append(.movedOutside(from: old, to: new, isFolder: isFolder))
+        if isEvent { events.tell(.moved, new.path, in: new.folder, from: old.path, in: old.folder, by: doer) }
+        append(.movedOutside(from: old.path, to: new.path, isFolder: isFolder))
     }
 
     func overflow() {

@@ -70,7 +70,7 @@ final class OutsideChanges: Sendable {
         if !isOwn || known == nil { fileSystem.repeats.take(change, isForgotten: known != nil, repeats: !isOwn) }
         guard known == nil || !change.mayBeOwn else { return }
         journal.changedOutside(
-            isThere ? .appeared : .deleted, change.path, by: change.doer, isIndexed: !(isThere && change.isFolder),
+            isThere ? .appeared : .deleted, change.path, in: change.folder, by: change.doer, isIndexed: !(isThere && change.isFolder),
             isEvent: !(isThere && change.mayBeOwn && journal.events.hasLatelyTold(of: change.path)))
         if isThere, change.isFolder { keeper.gatherer.gather(change.path) }
     }
@@ -94,7 +94,7 @@ final class OutsideChanges: Sendable {
         fileSystem.coordinator.moved(from: change.path, to: place.path)
         let isEvent = !(change.mayBeOwn && journal.events.hasLatelyTold(of: change.path, .moved))
         journal.movedOutside(
-            from: change.path, to: place.path, isFolder: change.isFolder, by: change.doer, isEvent: isEvent)
+            from: (change.path, change.folder), to: (place.path, place.folder), isFolder: change.isFolder, by: change.doer, isEvent: isEvent)
     }
 
     /// A node that was moved is found under its new name from now on.
@@ -185,7 +185,8 @@ final class OutsideChanges: Sendable {
             : journal.events.hasLatelyTold(of: change.path)
         let isEvent = !(change.mayBeOwn && mayBeKnown)
         if isEvent, change.kind == .attributesChanged { fileSystem.repeats.take(change, isForgotten: true) }
-        journal.changedOutside(kind, change.path, by: change.doer, isIndexed: !change.isFolder, isEvent: isEvent)
+        journal.changedOutside(
+            kind, change.path, in: change.name == nil ? nil : change.folder, by: change.doer, isIndexed: !change.isFolder, isEvent: isEvent)
     }
 
     /// The attributes of a folder that tells of itself.

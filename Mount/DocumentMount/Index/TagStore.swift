@@ -24,10 +24,10 @@ final class TagStore: Sendable {
     /// Changes a document's tags by `change`, which gets them in their order. The caller must be allowed to write the
     /// document. Throws .notPermitted for what is no document, .permissionDenied, or setxattr(2)'s errno.
     func change(_ path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
-        guard reach.may(caller, path, W_OK) else {
+        // The file that the caller may write is the one that is changed: another may have the path a moment later.
+        guard let file = reach.held(path, by: caller, W_OK) else {
             throw reach.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
         }
-        let file = try reader.open(path, flags: CL_O_PATH | O_NOFOLLOW)
         var status = cl_status()
         _ = try check(cl_statx_fd(file.number, &status))
         guard status.st.st_mode & S_IFMT == S_IFREG else { throw .notPermitted }

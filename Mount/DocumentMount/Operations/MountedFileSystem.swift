@@ -77,7 +77,7 @@ final class MountedFileSystem: FileSystemOperations {
             store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
             session: session)
         coordinator = Coordinator(
-            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots, shares: shares,
+            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots, shares: shares, reach: tags.reach,
             times: options.coordinationTimes)
         workspaces = Workspaces(
             table: table, locator: locator, saves: saves, coordinator: coordinator, journal: journal, ownRemovals: ownRemovals,

@@ -85,6 +85,21 @@ struct Reach: Sendable {
         return body()
     }
 
+    /// Whether a user may list the folder at a path, and it is the one meant. Nil if it is another one.
+    func mayList(_ folder: StorePath, _ caller: Credentials, _ meant: FileIdentity) -> Bool? {
+        // A link in a folder's place has another's permissions.
+        let held = self.held(folder.appending(EntryName(".")), by: caller, R_OK | X_OK)
+        guard let held else { return false }
+        return FileIdentity(of: held) == meant ? true : nil
+    }
+
+    /// Who owns what is at a path; nil if nothing is.
+    func owner(of path: StorePath) -> uid_t? {
+        var status = cl_status()
+        guard let held = try? path.held(in: store), cl_statx_fd(held.number, &status) == 0 else { return nil }
+        return status.st.st_uid
+    }
+
     private func reached(_ path: StorePath, _ mode: Int32) -> Descriptor? {
         guard let held = try? path.held(in: store), cl_effective_access(held.number, mode) == 0 else { return nil }
         return held

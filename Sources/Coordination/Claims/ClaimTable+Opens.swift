@@ -2,19 +2,23 @@ public import StorePrimitives
 
 /// Opens for writing, of programs that know nothing of claims.
 extension ClaimTable {
-    /// The claim that keeps a process from writing an item; nil if it may. O(depth of the path) without a claim on the way.
-    public func exclusion(of opener: Claimant, writing path: StorePath) -> ClaimID? {
-        guard excludesWriters else { return nil }
-        let intent = ClaimIntent(path, .writing([]))
-        return (items[path] + items.above(path)).first { id in
-            let claim = claims[id]!
-            guard claim.phase != .queued, claim.excludesContent(of: intent) else { return false }
-            return !claim.serves(opener) && !claim.isGuest(opener)
+    /// The oldest claim that keeps a process from writing an item; nil if it may. O(length of the path) without a claim on the way.
+    /// - Parameter besides: claims that do not count.
+    public func exclusion(
+        of opener: Claimant, writing path: StorePath, besides isPowerless: (ClaimID) -> Bool = { _ in false }
+    ) -> ClaimID? {
+        var oldest: ClaimID?
+        for ids in excluding.meeting(path) {
+            for id in ids where oldest.map({ id < $0 }) ?? true {
+                guard let claim = claims[id], !claim.serves(opener), !claim.isGuest(opener), !isPowerless(id) else { continue }
+                oldest = id
+            }
         }
+        return oldest
     }
 
-    /// Whether anybody claims an item or a folder that holds it. O(depth).
-    public func isClaimed(_ path: StorePath) -> Bool { !items[path].isEmpty || !items.above(path).isEmpty }
+    /// Whether a claim that has begun keeps others from writing an item. O(length of the path).
+    public func isClaimed(_ path: StorePath) -> Bool { excluding.meets(path) }
 
     /// Whether a claim that has begun awaits the end of what a process writes in an item: it does not work for the claim.
     public func awaits(_ writer: Claimant, writing path: StorePath, for id: ClaimID) -> Bool {
@@ -26,7 +30,7 @@ extension ClaimTable {
     /// none. Of several the one granted last.
     /// - Parameter ending: those that are not asked any more.
     public func workspace(of writer: Claimant, writing path: StorePath, besides ending: Set<ClaimID> = []) -> ClaimID? {
-        workspaces(writing: path).filter { !ending.contains($0) && claims[$0]!.serves(writer) }.max()
+        workspaces(writing: path).filter { !ending.contains($0) && claims[$0]?.serves(writer) == true }.max()
     }
 
     /// The claim within which another was asked for, and in whose name the same item is written; nil if there is none.
@@ -36,9 +40,7 @@ extension ClaimTable {
     }
 
     private func workspaces(writing path: StorePath) -> [ClaimID] {
-        guard excludesWriters else { return [] }
-        let intent = ClaimIntent(path, .writing([]))
-        return (items[path] + items.above(path)).filter { claims[$0]!.phase == .granted && claims[$0]!.excludesContent(of: intent) }
+        excluding.meeting(path).flatMap { $0.filter { claims[$0]?.phase == .granted } }
     }
 
     /// Whether a claim is for moving or deleting an item, and not for its content alone.
@@ -56,30 +58,28 @@ extension ClaimTable {
     /// Lets processes write that were asked to save for a claim that has begun, until it is granted.
     public mutating func admit(_ guests: Set<SaveProcess>, to id: ClaimID) {
         guard claims[id]?.phase == .begun else { return }
-        claims[id]!.guests.formUnion(guests)
+        claims[id]?.guests.formUnion(guests)
         hosts.insert(id)
     }
 
-    /// Something was moved: claims on it, and in it, go with it. A claim on the place it was moved to stays there.
+    /// Something was moved: claims on it, and in it, go with it. A claim on the place it was moved to stays there. Linear in the
+    /// claims that are moved.
     public mutating func moved(from old: StorePath, to new: StorePath) {
         guard !isEmpty else { return }
-        for id in Set(items[old] + items.inside(old)) {
-            let intents = claims[id]!.request.intents
-            let moved = intents.map { ClaimIntent($0.path.moved(from: old, to: new) ?? $0.path, $0.access) }
-            for (before, after) in zip(intents, moved) where before.path != after.path {
-                items.remove(id, at: before.path)
-                items.insert(id, at: after.path)
-            }
-            claims[id]!.request.intents = moved
+        for path in [old] + items.paths(inside: old) {
+            guard let moved = path.moved(from: old, to: new) else { continue }
+            for id in items[path] { move(id, from: path, to: moved) }
         }
     }
-}
 
-extension Claim {
-    /// Whether it claims the content of an item for writing.
-    fileprivate func excludesContent(of intent: ClaimIntent) -> Bool {
-        request.intents.contains { own in
-            own.isWriting && own.concernsContent && own.meets(intent)
+    private mutating func move(_ id: ClaimID, from old: StorePath, to new: StorePath) {
+        leave(id, at: old)
+        guard let indices = claims[id]?.places.removeValue(forKey: old) else { return }
+        let hasBegun = claims[id]?.phase != .queued
+        for index in indices {
+            claims[id]?.request.intents[index].path = new
+            if let intent = claims[id]?.request.intents[index] { enter(id, intent, hasBegun: hasBegun) }
         }
+        claims[id]?.places[new, default: []] += indices
     }
 }

@@ -25,11 +25,17 @@ import StorePrimitives
 ///
 /// **Starvation.** There is none: a claim waits for a set of claims that only shrinks, but for what presenters save first.
 ///
-/// Operations are linear in the claims that meet the items concerned, and in the depth of these; those that cover a folder
-/// are linear in all claimed paths.
+/// Opens look only at claims that have begun and are for writing the content of their item, or of a folder with it; requests at
+/// those for writing. Operations are linear in the claims that meet the items concerned, and in the length of their paths; a request
+/// that has to wait while its maker's makers hold claims is linear in all claims besides.
 public struct ClaimTable: Sendable {
     var claims: [ClaimID: Claim] = [:]
+    /// All of them, to follow what is moved.
     var items = ItemIndex<ClaimID>()
+    /// Those for writing, also those that wait.
+    var writers = ClaimIndex()
+    /// Those that have begun and keep others from writing content.
+    var excluding = ClaimIndex()
     /// Claims that have guests.
     var hosts: Set<ClaimID> = []
     private var last: UInt64 = 0
@@ -40,27 +46,28 @@ public struct ClaimTable: Sendable {
     public var isEmpty: Bool { claims.isEmpty }
 
     /// Whether any claim keeps others from writing: false at most times, and then opens have nothing to ask here. O(1).
-    public var excludesWriters: Bool { activeWriters > 0 }
-    private var activeWriters = 0
+    public var excludesWriters: Bool { !excluding.isEmpty }
 
     /// Asks for a claim.
     ///
     /// `within` counts only if it names a claim of the same user; that it is one of the same client is for the caller to see.
-    /// - Parameter deadline: in nanoseconds of a clock that never goes back; see `expire`.
-    public mutating func request(_ request: ClaimRequest, deadline: UInt64) -> ClaimDecision {
+    /// - Parameters:
+    ///   - deadline: in nanoseconds of a clock that never goes back; see `expire`.
+    ///   - powerless: claims that are not waited for: their makers may not write what they name any more.
+    public mutating func request(_ request: ClaimRequest, deadline: UInt64, besides powerless: Set<ClaimID> = []) -> ClaimDecision {
         var request = request
         // One that is there came before, so there is no circle of claims within each other; and nobody gets past another's.
         if let outer = request.within, claims[outer]?.request.claimant.user != request.claimant.user { request.within = nil }
-        let place = self.place(of: request)
+        let place = self.place(of: request, besides: powerless)
         if let cycle = cycle(closedBy: request, at: place) { return .refused(deadlockWith: cycle) }
         last += 1
         let id = ClaimID(last)
         claims[id] = Claim(request: request, deadline: deadline, blockers: place.blockers)
-        for intent in request.intents { items.insert(id, at: intent.path) }
-        for blocker in place.blockers { claims[blocker]!.followers.insert(id) }
+        for intent in request.intents { enter(id, intent, hasBegun: false) }
+        for blocker in place.blockers { claims[blocker]?.followers.insert(id) }
         for overtaken in place.overtaken {
-            claims[overtaken]!.blockers.insert(id)
-            claims[id]!.followers.insert(overtaken)
+            claims[overtaken]?.blockers.insert(id)
+            claims[id]?.followers.insert(overtaken)
         }
         guard place.blockers.isEmpty else { return .queued(id, behind: place.blockers.sorted()) }
         begin(id)
@@ -74,8 +81,8 @@ public struct ClaimTable: Sendable {
     @discardableResult
     public mutating func grant(_ id: ClaimID) -> Bool {
         guard claims[id]?.phase == .begun else { return false }
-        claims[id]!.phase = .granted
-        claims[id]!.guests = []
+        claims[id]?.phase = .granted
+        claims[id]?.guests = []
         hosts.remove(id)
         return true
     }
@@ -84,13 +91,12 @@ public struct ClaimTable: Sendable {
     public mutating func release(_ id: ClaimID) -> [ClaimID] {
         guard let claim = claims.removeValue(forKey: id) else { return [] }
         hosts.remove(id)
-        if claim.phase != .queued, claim.isWriting { activeWriters -= 1 }
-        for intent in claim.request.intents { items.remove(id, at: intent.path) }
+        for path in claim.places.keys { leave(id, at: path) }
         for blocker in claim.blockers { claims[blocker]?.followers.remove(id) }
         var begun: [ClaimID] = []
         for follower in claim.followers.sorted() {
-            claims[follower]!.blockers.remove(id)
-            guard claims[follower]!.blockers.isEmpty else { continue }
+            claims[follower]?.blockers.remove(id)
+            guard claims[follower]?.blockers.isEmpty == true else { continue }
             begin(follower)
             begun.append(follower)
         }
@@ -98,8 +104,21 @@ public struct ClaimTable: Sendable {
     }
 
     private mutating func begin(_ id: ClaimID) {
-        claims[id]!.phase = .begun
-        if claims[id]!.isWriting { activeWriters += 1 }
+        claims[id]?.phase = .begun
+        for intent in claims[id]?.request.intents ?? [] where intent.isWriting { enter(id, intent, hasBegun: true) }
+    }
+
+    mutating func enter(_ id: ClaimID, _ intent: ClaimIntent, hasBegun: Bool) {
+        items.insert(id, at: intent.path)
+        guard intent.isWriting else { return }
+        writers.insert(id, intent)
+        if hasBegun, intent.concernsContent { excluding.insert(id, intent) }
+    }
+
+    mutating func leave(_ id: ClaimID, at path: StorePath) {
+        items.remove(id, at: path)
+        writers.remove(id, at: path)
+        excluding.remove(id, at: path)
     }
 
     /// What was asked for, where it stands now; nil if it has ended.
@@ -140,6 +159,8 @@ public enum ClaimPhase: String, Hashable, Sendable {
 
 struct Claim: Sendable {
     var request: ClaimRequest
+    /// Which of the intents name a path.
+    var places: [StorePath: [Int]]
     var deadline: UInt64
     var phase = ClaimPhase.queued
     /// The claims it waits for.
@@ -151,9 +172,8 @@ struct Claim: Sendable {
 
     init(request: ClaimRequest, deadline: UInt64, blockers: Set<ClaimID>) {
         self.request = request
+        places = Dictionary(grouping: request.intents.indices) { request.intents[$0].path }
         self.deadline = deadline
         self.blockers = blockers
     }
-
-    var isWriting: Bool { request.isWriting }
 }

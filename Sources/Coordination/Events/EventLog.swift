@@ -37,12 +37,12 @@ public struct EventLog: Sendable {
     @discardableResult
     public mutating func append(
         _ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, document: Int64? = nil, time: Int64,
-        origin: StoreEvent.Origin
+        origin: StoreEvent.Origin, folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil
     ) -> StoreEvent {
         lastSequence += 1
         let event = StoreEvent(
             sequence: lastSequence, kind: kind, document: document, path: path, oldPath: oldPath, time: time,
-            origin: origin)
+            origin: origin, folder: folder, oldFolder: oldFolder)
         if events.count < capacity {
             events.append(event)
         } else {

@@ -41,9 +41,13 @@ public struct StoreEvent: Hashable, Sendable {
     /// In nanoseconds since 1970.
     public let time: Int64
     public let origin: Origin
+    /// The folders that `path` and `oldPath` were in: another one may have their place by now. Nil: not known.
+    public let folder: FileIdentity?
+    public let oldFolder: FileIdentity?
 
     public init(
-        sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, time: Int64, origin: Origin
+        sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, time: Int64, origin: Origin,
+        folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil
     ) {
         self.sequence = sequence
         self.kind = kind
@@ -51,6 +55,8 @@ public struct StoreEvent: Hashable, Sendable {
         self.path = path
         self.oldPath = oldPath
         self.time = time
+        self.folder = folder
+        self.oldFolder = oldFolder
         self.origin = origin
     }
 

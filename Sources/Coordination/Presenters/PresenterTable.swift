@@ -9,25 +9,24 @@ public import StorePrimitives
 /// holds nobody up again until it answers, however late. Opens that find the same question already put share its answer; a
 /// claim has questions of its own, since each presenter is told when the claim is over.
 ///
-/// A lookup is O(depth of the path) plus the presenters found; for a folder claimed with its contents, linear in the
-/// presented paths.
+/// A look costs the length of the path and the presenters found; opens look only at those that have something to save.
 public struct PresenterTable: Sendable {
     var presenters: [PresenterID: Presenter] = [:]
-    var items = ItemIndex<PresenterID>()
+    private var all = PresenterIndex()
+    /// Those that opens ask: they have unsaved changes, and answer.
+    private var asked = PresenterIndex()
     var inquiries: [InquiryID: Inquiry] = [:]
     private var questions: [PresenterQuestion.ID: OpenQuestion] = [:]
     private var questionsTo: [PresenterID: Set<PresenterQuestion.ID>] = [:]
     private var last: UInt64 = 0
-    /// How many have unsaved changes.
-    private var unsaved = 0
 
     public init() {}
 
     /// Whether nobody presents anything. O(1).
     public var isEmpty: Bool { presenters.isEmpty }
 
-    /// Whether any presenter has unsaved changes: false at most times, and then opens have nothing to ask here. O(1).
-    public var hasUnsavedChanges: Bool { unsaved > 0 }
+    /// Whether any presenter is to be asked by opens: false at most times, and then these have nothing to ask here. O(1).
+    public var hasUnsavedChanges: Bool { !asked.isEmpty }
 
     public subscript(id: PresenterID) -> Presenter? { presenters[id] }
 
@@ -41,38 +40,55 @@ public struct PresenterTable: Sendable {
     public mutating func register(_ presenter: Presenter) -> PresenterID {
         let id = PresenterID(next())
         presenters[id] = presenter
-        items.insert(id, at: presenter.path)
-        if presenter.hasUnsavedChanges { unsaved += 1 }
+        file(id)
         return id
     }
 
     /// Returns the inquiries that are over by this.
     public mutating func remove(_ id: PresenterID) -> [InquiryID] {
         guard let presenter = presenters.removeValue(forKey: id) else { return [] }
-        items.remove(id, at: presenter.path)
-        if presenter.hasUnsavedChanges { unsaved -= 1 }
+        all.remove(id, at: presenter.path)
+        asked.remove(id, at: presenter.path)
         return (questionsTo[id] ?? []).sorted().flatMap { close($0) }.sorted()
     }
 
     public mutating func setUnsavedChanges(_ hasChanges: Bool, of id: PresenterID) {
         guard let presenter = presenters[id], presenter.hasUnsavedChanges != hasChanges else { return }
-        presenters[id]!.hasUnsavedChanges = hasChanges
-        unsaved += hasChanges ? 1 : -1
+        presenters[id]?.hasUnsavedChanges = hasChanges
+        file(id)
+    }
+
+    /// Has it found where it stands now.
+    private mutating func file(_ id: PresenterID) {
+        guard let presenter = presenters[id] else { return }
+        all.insert(id, presenter)
+        if presenter.hasUnsavedChanges, presenter.isAsked {
+            asked.insert(id, presenter)
+        } else {
+            asked.remove(id, at: presenter.path)
+        }
+    }
+
+    private mutating func setSilent(_ isSilent: Bool, _ id: PresenterID) {
+        guard let presenter = presenters[id], presenter.isSilent != isSilent else { return }
+        presenters[id]?.isSilent = isSilent
+        file(id)
     }
 
     /// It presents another item now: the one it presents was moved in a way that nobody here could see.
     public mutating func setPath(_ path: StorePath, of id: PresenterID) {
         guard let presenter = presenters[id] else { return }
-        items.remove(id, at: presenter.path)
-        items.insert(id, at: path)
-        presenters[id]!.path = path
+        all.remove(id, at: presenter.path)
+        asked.remove(id, at: presenter.path)
+        presenters[id]?.path = path
+        file(id)
     }
 
     /// Something was moved: who presents it, or something in it, presents it where it is now.
     public mutating func moved(from old: StorePath, to new: StorePath) {
         guard !isEmpty else { return }
-        for id in items[old] + items.inside(old) {
-            if let path = presenters[id]!.path.moved(from: old, to: new) { setPath(path, of: id) }
+        for id in all.at(old).union(all.inside(old)) {
+            if let path = presenters[id]?.path.moved(from: old, to: new) { setPath(path, of: id) }
         }
     }
 
@@ -80,28 +96,56 @@ public struct PresenterTable: Sendable {
     /// they came, without those whose own doing it is.
     public func presenters(of item: StorePath, contents: Bool, besides doer: Claimant?) -> [PresenterID] {
         guard !isEmpty else { return [] }
-        let found = items[item] + items.above(item).filter { presenters[$0]!.coversContents }
-        return Set(contents ? found + items.inside(item) : found).filter { id in
-            doer.map { !presenters[id]!.isOwn($0) } ?? true
-        }.sorted()
+        let found = all.showing(item)
+        return without(doer, contents ? found.union(all.inside(item)) : found)
     }
 
-    /// Whether anybody presents an item or a folder that holds it. O(depth).
-    public func isPresented(_ path: StorePath) -> Bool { !items[path].isEmpty || !items.above(path).isEmpty }
+    private func without(_ doer: Claimant?, _ ids: Set<PresenterID>) -> [PresenterID] {
+        guard let doer else { return ids.sorted() }
+        return ids.filter { presenters[$0]?.isOwn(doer) == false }.sorted()
+    }
+
+    /// Whether opens of an item have anybody to ask. O(length of the path).
+    public func isPresented(_ path: StorePath) -> Bool { !asked.isEmpty && !asked.showing(path).isEmpty }
 
     // MARK: - Asking
 
+    /// A presenter that is to be asked, and what its user must be able to write to be: the item of which it learns.
+    public struct Audience: Hashable, Sendable {
+        public let presenter: PresenterID
+        public let item: StorePath
+    }
+
+    /// Whom a claim for an intent asks.
+    private func audience(for intent: ClaimIntent, by asker: Claimant) -> [Audience] {
+        guard !isEmpty, intent.matter != nil else { return [] }
+        return presenters(of: intent.path, contents: intent.coversContents, besides: asker).compactMap { id in
+            guard let presenter = presenters[id], presenter.isAsked else { return nil }
+            return Audience(presenter: id, item: presenter.path.isInside(intent.path) ? presenter.path : intent.path)
+        }
+    }
+
+    /// Whom a claim would ask.
+    public func audience(for intents: [ClaimIntent], by asker: Claimant) -> [Audience] {
+        isEmpty ? [] : intents.flatMap { audience(for: $0, by: asker) }
+    }
+
+    /// Whom an open of a document for reading would ask.
+    public func audience(forOpening path: StorePath, by asker: Claimant) -> [PresenterID] {
+        asked.isEmpty ? [] : without(asker, asked.showing(path))
+    }
+
     /// Asks the presenters of what is claimed. Nil if there is nobody to ask.
-    /// - Parameter deadline: in nanoseconds of a clock that never goes back; see `expire`.
+    /// - Parameters:
+    ///   - deadline: in nanoseconds of a clock that never goes back; see `expire`.
+    ///   - mayBeAsked: whether a presenter may learn of it.
     public mutating func inquire(
-        for intents: [ClaimIntent], by asker: Claimant, deadline: UInt64
+        for intents: [ClaimIntent], by asker: Claimant, deadline: UInt64, where mayBeAsked: (Audience) -> Bool = { _ in true }
     ) -> (id: InquiryID, questions: [PresenterQuestion])? {
         var asked: [PresenterQuestion] = []
         for intent in intents {
             guard let matter = intent.matter else { continue }
-            for id in presenters(of: intent.path, contents: intent.coversContents, besides: asker) where presenters[id]!.isAsked {
-                asked.append(question(to: id, matter))
-            }
+            for one in audience(for: intent, by: asker) where mayBeAsked(one) { asked.append(question(to: one.presenter, matter)) }
         }
         guard !asked.isEmpty else { return nil }
         let inquiry = InquiryID(next())
@@ -113,20 +157,19 @@ public struct PresenterTable: Sendable {
     /// Asks those who have unsaved changes in a document that is being opened for reading. Nil if there are none. Questions
     /// that are already put are not put again.
     public mutating func inquire(
-        forOpening path: StorePath, by asker: Claimant, deadline: UInt64
+        forOpening path: StorePath, by asker: Claimant, deadline: UInt64, where mayBeAsked: (PresenterID) -> Bool = { _ in true }
     ) -> (id: InquiryID, questions: [PresenterQuestion])? {
-        guard hasUnsavedChanges else { return nil }
-        let audience = presenters(of: path, contents: false, besides: asker).filter { id in
-            presenters[id]!.hasUnsavedChanges && presenters[id]!.isAsked
-        }
+        let audience = audience(forOpening: path, by: asker).filter(mayBeAsked)
         guard !audience.isEmpty else { return nil }
         let matter = PresenterQuestion.Matter(item: path, access: .reading, savesChanges: true, isDeletion: false)
         let inquiry = InquiryID(next())
         var (put, awaited): ([PresenterQuestion], Set<PresenterQuestion.ID>) = ([], [])
         for presenter in audience {
-            let same = questionsTo[presenter]?.first { questions[$0]!.question.matter == matter && !questions[$0]!.isForClaim }
+            let same = questionsTo[presenter]?.first { id in
+                questions[id].map { $0.question.matter == matter && !$0.isForClaim } ?? false
+            }
             if let open = same {
-                questions[open]!.inquiries.append(inquiry)
+                questions[open]?.inquiries.append(inquiry)
                 awaited.insert(open)
                 continue
             }
@@ -141,7 +184,7 @@ public struct PresenterTable: Sendable {
 
     private mutating func question(to presenter: PresenterID, _ matter: PresenterQuestion.Matter) -> PresenterQuestion {
         let question = PresenterQuestion(id: PresenterQuestion.ID(next()), presenter: presenter, matter: matter)
-        presenters[presenter]!.lastQuestion = question.id
+        presenters[presenter]?.lastQuestion = question.id
         return question
     }
 
@@ -151,7 +194,7 @@ public struct PresenterTable: Sendable {
         _ id: PresenterQuestion.ID, from presenter: PresenterID, failure: String? = nil
     ) -> [InquiryID] {
         // Whatever else it says does not show that it hears.
-        if presenters[presenter]?.lastQuestion == id { presenters[presenter]!.isSilent = false }
+        if presenters[presenter]?.lastQuestion == id { setSilent(false, presenter) }
         guard let open = questions[id], open.question.presenter == presenter else { return [] }
         for inquiry in open.inquiries {
             if let failure { inquiries[inquiry]?.failures.append(PresenterFailure(presenter: presenter, message: failure)) }
@@ -163,13 +206,13 @@ public struct PresenterTable: Sendable {
     public mutating func expire(now: UInt64) -> [InquiryID] {
         let late = inquiries.filter { !$0.value.waitingFor.isEmpty && $0.value.deadline <= now }.keys.sorted()
         for inquiry in late {
-            for id in inquiries[inquiry]!.waitingFor.sorted() {
-                let presenter = questions[id]!.question.presenter
-                presenters[presenter]?.isSilent = true
-                inquiries[inquiry]!.silent.append(presenter)
+            for id in inquiries[inquiry]?.waitingFor.sorted() ?? [] {
+                guard let presenter = questions[id]?.question.presenter else { continue }
+                setSilent(true, presenter)
+                inquiries[inquiry]?.silent.append(presenter)
                 leave(id, inquiry)
             }
-            inquiries[inquiry]!.waitingFor = []
+            inquiries[inquiry]?.waitingFor = []
         }
         return late
     }
@@ -207,8 +250,8 @@ public struct PresenterTable: Sendable {
     private mutating func forget(_ id: PresenterQuestion.ID) -> OpenQuestion? {
         guard let open = questions.removeValue(forKey: id) else { return nil }
         let presenter = open.question.presenter
-        questionsTo[presenter]!.remove(id)
-        if questionsTo[presenter]!.isEmpty { questionsTo[presenter] = nil }
+        questionsTo[presenter]?.remove(id)
+        if questionsTo[presenter]?.isEmpty == true { questionsTo[presenter] = nil }
         return open
     }
 

@@ -19,12 +19,12 @@ enum MountInterface {
         VarlinkInterface(
             name: name, description: text,
             methods: [
-                VarlinkMethod("Status") { (_: Empty, peer) in StatusReply(status: try service.status(for: peer)) },
-                VarlinkMethod("RenameTag") { (request: RenameTag, peer) in
+                VarlinkMethod("Status", isLong: true) { (_: Empty, peer) in StatusReply(status: try service.status(for: peer)) },
+                VarlinkMethod("RenameTag", isLong: true) { (request: RenameTag, peer) in
                     try service.renameTag(request.old, to: request.new, for: peer)
                     return Empty()
                 },
-                VarlinkMethod("UndoTagRemoval") { (_: Empty, peer) in
+                VarlinkMethod("UndoTagRemoval", isLong: true) { (_: Empty, peer) in
                     UndoReply(restored: try service.undoTagRemoval(for: peer))
                 },
                 VarlinkMethod("Recents") { (request: RecentsRequest, peer) in
@@ -36,7 +36,7 @@ enum MountInterface {
                     try service.forgetRecents(request.paths, for: peer)
                     return Empty()
                 },
-                VarlinkMethod("ListTags") { (_: Empty, peer) in TagsReply(tags: try service.tags(for: peer)) },
+                VarlinkMethod("ListTags", isLong: true) { (_: Empty, peer) in TagsReply(tags: try service.tags(for: peer)) },
             ])
     }
 

@@ -39,7 +39,7 @@ enum RecoverInterface {
                     try service.dropKeptVersion(request.id, for: peer)
                     return Empty()
                 },
-                VarlinkMethod("Keep") { (request: KeepRequest, peer) in
+                VarlinkMethod("Keep", isLong: true) { (request: KeepRequest, peer) in
                     KeepReply(id: try service.keepPresentVersion(of: request.path, for: peer))
                 },
             ])

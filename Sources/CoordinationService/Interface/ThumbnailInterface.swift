@@ -9,7 +9,7 @@ enum ThumbnailInterface {
                 VarlinkMethod("Why") { (request: Named, peer) throws(ServiceFailure) in
                     WhyReply(reason: try service.refusal(of: request.path, for: peer))
                 },
-                VarlinkMethod("Clear") { (request: Named, peer) throws(ServiceFailure) in
+                VarlinkMethod("Clear", isLong: true) { (request: Named, peer) throws(ServiceFailure) in
                     ClearReply(documents: try service.clearThumbnails(in: request.path, for: peer))
                 },
             ])

@@ -41,6 +41,8 @@ struct VarlinkMethod: Sendable {
 
         /// Whether, on a connection, it waits for nothing, the disk included: carried out on the event loop then, else off it.
         let isBrief: @Sendable (PeerConnection) -> Bool
+        /// Whether it may take seconds: it keeps none of its user's other calls waiting.
+        var isLong = false
         let run: Run
     }
 
@@ -48,20 +50,20 @@ struct VarlinkMethod: Sendable {
     let bind: @Sendable (JSONValue) throws -> BoundCall
 
     init<Parameters: Decodable & Sendable, Reply: Encodable & Sendable>(
-        _ name: String, isBrief: Bool = false, _ run: @escaping @Sendable (Parameters, Peer) throws -> Reply
+        _ name: String, isBrief: Bool = false, isLong: Bool = false, _ run: @escaping @Sendable (Parameters, Peer) throws -> Reply
     ) {
-        self.init(name, isBrief: { _, _ in isBrief }, onConnection: { try run($0, $1.peer) })
+        self.init(name, isBrief: { _, _ in isBrief }, isLong: isLong, onConnection: { try run($0, $1.peer) })
     }
 
     /// A method that is about what its connection keeps.
     init<Parameters: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ name: String, isBrief: @escaping @Sendable (Parameters, PeerConnection) -> Bool = { _, _ in false },
-        onConnection run: @escaping @Sendable (Parameters, PeerConnection) throws -> Reply
+        isLong: Bool = false, onConnection run: @escaping @Sendable (Parameters, PeerConnection) throws -> Reply
     ) {
         self.name = name
         bind = { encoded in
             let parameters = try encoded.decode(Parameters.self)
-            return BoundCall(isBrief: { isBrief(parameters, $0) }, run: .once { try run(parameters, $0) })
+            return BoundCall(isBrief: { isBrief(parameters, $0) }, isLong: isLong, run: .once { try run(parameters, $0) })
         }
     }
 

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOPosix
 import Synchronization
 
-/// One peer's connection: cuts its bytes into calls, has them carried out one at a time and in order, on the thread pool but
+/// One peer's connection: cuts its bytes into calls, has them carried out one at a time and in order, in its user's lanes but
 /// for brief ones, and sends the replies. All state belongs to the event loop.
 ///
 /// Memory is bounded: no more is read while a call runs or a reply is on its way, so a peer costs at most one message, one
@@ -15,7 +15,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let connection: PeerConnection
     private let dispatcher: Dispatcher
     private let limits: ServiceLimits
-    private let pool: NIOThreadPool
+    private let lanes: CallLanes
     private let log: Logger
     private let onClose: () -> Void
 
@@ -38,13 +38,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var awaitsRestOfMessage = false
 
     init(
-        peer: Peer, dispatcher: Dispatcher, limits: ServiceLimits, pool: NIOThreadPool, log: Logger,
+        peer: Peer, dispatcher: Dispatcher, limits: ServiceLimits, lanes: CallLanes, log: Logger,
         onClose: @escaping () -> Void
     ) {
         connection = PeerConnection(peer: peer)
         self.dispatcher = dispatcher
         self.limits = limits
-        self.pool = pool
+        self.lanes = lanes
         self.log = log
         self.onClose = onClose
         framer = MessageFramer(limit: limits.messageSize)
@@ -59,7 +59,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.context = nil
         onClose()
         // May take a while: what was kept may have to be undone.
-        pool.submit { _ in
+        lanes.submit(in: lane(isLong: false)) { _ in
             stream?.end()
             connection.end()
         }
@@ -125,32 +125,45 @@ final class ConnectionHandler: ChannelInboundHandler {
         awaitsRestOfMessage = false
         deadline = nil
         guard let context else { return }
-        let wake = wake(context.eventLoop)
         let text = Array(message.readableBytesView)
         guard text.count <= Self.largestDecodedHere else {
-            return carryOut(context) { [dispatcher, connection] in
-                dispatcher.outcome(of: dispatcher.call(text), from: connection, wake: wake)
+            return off(context, isLong: false, { [dispatcher] in dispatcher.call(text) }) { self.carryOut($0, mayBeBrief: false) }
+        }
+        carryOut(dispatcher.call(text), mayBeBrief: true)
+    }
+
+    private func carryOut(_ call: CallMessage?, mayBeBrief: Bool) {
+        guard let context else { return }
+        let wake = wake(context.eventLoop)
+        var isLong = false
+        if case .success(let bound)? = call?.call {
+            if mayBeBrief, bound.isBrief(connection) {
+                return finish(dispatcher.outcome(of: call, from: connection, wake: wake))
             }
+            isLong = bound.isLong
         }
-        let call = dispatcher.call(text)
-        if case .success(let bound)? = call?.call, bound.isBrief(connection) {
-            return finish(dispatcher.outcome(of: call, from: connection, wake: wake), context)
+        off(context, isLong: isLong, { [dispatcher, connection] in dispatcher.outcome(of: call, from: connection, wake: wake) }) {
+            self.finish($0)
         }
-        carryOut(context) { [dispatcher, connection] in dispatcher.outcome(of: call, from: connection, wake: wake) }
     }
 
     /// Decoding larger messages would hold other peers up.
     private static let largestDecodedHere = 2_048
 
-    private func carryOut(_ context: ChannelHandlerContext, _ body: @escaping @Sendable () -> Dispatcher.Outcome) {
-        pool.runIfActive(eventLoop: context.eventLoop, body).assumeIsolated().whenComplete { result in
-            // Failure: the pool is shut down, the service ends.
-            guard case .success(let outcome) = result else { return context.close(promise: nil) }
-            self.finish(outcome, context)
+    private func lane(isLong: Bool) -> CallLanes.Lane { CallLanes.Lane(user: connection.peer.uid, isLong: isLong) }
+
+    /// Does something off the event loop, and goes on with what comes of it.
+    private func off<Result: Sendable>(
+        _ context: ChannelHandlerContext, isLong: Bool, _ body: @escaping @Sendable () -> Result, then next: @escaping (Result) -> Void
+    ) {
+        lanes.run(in: lane(isLong: isLong), on: context.eventLoop, body).assumeIsolated().whenComplete { result in
+            // Failure: the service ends.
+            guard case .success(let result) = result else { return context.close(promise: nil) }
+            next(result)
         }
     }
 
-    private func finish(_ outcome: Dispatcher.Outcome, _ context: ChannelHandlerContext) {
+    private func finish(_ outcome: Dispatcher.Outcome) {
         if outcome.closes { closesAfterReply = true }
         if let stream = outcome.stream { begin(stream) }
         if outcome.endsStream { stream = nil }
@@ -161,7 +174,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func begin(_ stream: any ReplyStream) {
         // The peer may have gone meanwhile.
-        guard let context else { return pool.submit { _ in stream.end() } }
+        guard let context else { return lanes.submit(in: lane(isLong: false)) { _ in stream.end() } }
         self.stream = stream
         if inputEnded { return context.close(promise: nil) }
         hasNews = true
@@ -175,8 +188,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard hasNews else { return }
         isBusy = true
         hasNews = false
-        if stream.isBrief { return finish(dispatcher.next(of: stream), context) }
-        carryOut(context) { [dispatcher] in dispatcher.next(of: stream) }
+        if stream.isBrief { return finish(dispatcher.next(of: stream)) }
+        off(context, isLong: false, { [dispatcher] in dispatcher.next(of: stream) }) { self.finish($0) }
     }
 
     /// What a stream calls when it has another reply.

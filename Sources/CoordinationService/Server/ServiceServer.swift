@@ -5,13 +5,13 @@ internal import NIOPosix
 public import StorePrimitives
 public import SystemPackage
 
-/// The varlink service of one mount on its Unix socket: two event loop threads for the connections, two threads that carry
-/// out what may take a while. Thread-safe.
+/// The varlink service of one mount on its Unix socket: two event loop threads for the connections, and threads that
+/// carry out what may take a while (`CallLanes`). Thread-safe.
 public final class ServiceServer: Sendable {
     private let socketPath: String
     private let socketIdentity: FileIdentity
     private let group: MultiThreadedEventLoopGroup
-    private let pool: NIOThreadPool
+    private let lanes = CallLanes()
     private let listener: any Channel
 
     /// Listens on `socketPath`, replacing a socket that an earlier daemon left there, and serves until `stop`.
@@ -25,10 +25,7 @@ public final class ServiceServer: Sendable {
         self.socketPath = socketPath
         socketIdentity = bound.identity
         group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        pool = NIOThreadPool(numberOfThreads: 2)
-        pool.start()
-
-        let pool = pool
+        let lanes = lanes
         let dispatcher = Dispatcher(service: service, version: version)
         let bootstrap = ServerBootstrap(group: group)
             .childChannelOption(.autoRead, value: false)
@@ -41,14 +38,14 @@ public final class ServiceServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try Self.admit(
                         Self.peer(of: channel), on: channel, access: access, dispatcher: dispatcher, shares: shares,
-                        limits: limits, pool: pool, log: log)
+                        limits: limits, lanes: lanes, log: log)
                 }
             }
         do {
             listener = try bootstrap.withBoundSocket(bound.descriptor).wait()
         } catch {
             _ = unlink(socketPath)
-            try? pool.syncShutdownGracefully()
+            lanes.stop()
             try? group.syncShutdownGracefully()
             throw (error as? IOError).map { Errno(rawValue: $0.errnoCode) } ?? .invalidArgument
         }
@@ -59,7 +56,7 @@ public final class ServiceServer: Sendable {
     public func stop() {
         try? listener.close().wait()
         if let there = UnixSocket.identity(of: socketPath), there == socketIdentity { _ = unlink(socketPath) }
-        try? pool.syncShutdownGracefully()
+        lanes.stop()
         try? group.syncShutdownGracefully()
     }
 
@@ -74,7 +71,7 @@ public final class ServiceServer: Sendable {
 
     private static func admit(
         _ peer: Peer, on channel: any Channel, access: ServiceAccess, dispatcher: Dispatcher, shares: UserShares,
-        limits: ServiceLimits, pool: NIOThreadPool, log: Logger
+        limits: ServiceLimits, lanes: CallLanes, log: Logger
     ) throws {
         guard access.allows(peer) else {
             return refuse(VarlinkError(.permissionDenied("this mount belongs to another user")), on: channel)
@@ -84,7 +81,7 @@ public final class ServiceServer: Sendable {
             return refuse(VarlinkError.tooManyConnections(limit: shares.bound(of: .connections).forUser), on: channel)
         }
         let handler = ConnectionHandler(
-            peer: peer, dispatcher: dispatcher, limits: limits, pool: pool, log: log,
+            peer: peer, dispatcher: dispatcher, limits: limits, lanes: lanes, log: log,
             onClose: { shares.giveBack(.connections, for: peer.uid) })
         try channel.pipeline.syncOperations.addHandler(handler)
     }

@@ -5,6 +5,7 @@
 public enum SharedResource: Int, CaseIterable, Sendable {
     case connections
     case claims
+    case waitingClaims
     case claimedItems
     case claimedBytes
     case presenters
@@ -42,12 +43,14 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("connections", 1_024, 4_096, "TooManyConnections", "a descriptor and some 2 KiB each while idle")
         case .claims:
             ("claims", 1_000, 4_000, "Failed", "each is compared with those that want the same items")
+        case .waitingClaims:
+            ("waitingClaims", 500, 2_000, "Failed", "each keeps a list of those that it waits for")
         case .claimedItems:
-            ("claimedItems", 100_000, 400_000, "Failed", "some 400 bytes each, and a place in an index that opens look into")
+            ("claimedItems", 20_000, 80_000, "Failed", "some 400 bytes each, and a place in an index that opens look into")
         case .claimedBytes:
             ("claimedBytes", 32 << 20, 128 << 20, "Failed", "the paths of claims, in memory")
         case .presenters:
-            ("presenters", 50_000, 200_000, "Failed", "some 500 bytes each; each event is compared with those above it")
+            ("presenters", 20_000, 80_000, "Failed", "some 500 bytes each; each event is compared with those above it")
         case .waitingMessages:
             ("waitingMessages", 50_000, 200_000, "overflow, for who does not take them", "some 200 bytes each")
         case .waitingOpens:

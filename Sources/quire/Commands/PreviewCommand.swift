@@ -49,7 +49,7 @@ struct PreviewCommand: ParsableCommand {
         if json {
             Output.json(PreviewOutput.report(preview, path: path.description))
         } else if facts {
-            Output.line(PreviewOutput.facts(preview))
+            Output.lines(PreviewOutput.facts(preview))
         } else if let output {
             try ThumbnailCommand.write(try picture(local), to: output)
         } else if text {
@@ -57,14 +57,14 @@ struct PreviewCommand: ParsableCommand {
             try showText(local)
         } else if preview.pageCount > 0, let terminal = TerminalPicture.known() {
             TerminalPicture.show(try picture(local, fitting: TerminalPicture.pixels), by: terminal)
-            Output.line(PreviewOutput.facts(preview))
+            Output.lines(PreviewOutput.facts(preview))
         } else if preview.hasText {
             try showText(local)
         } else if let contents = preview.contents {
-            Output.line(PreviewOutput.contents(contents))
+            Output.lines(PreviewOutput.contents(contents))
         } else {
             if let page, page > max(1, preview.pageCount) { _ = try picture(local) }
-            Output.line(PreviewOutput.facts(preview))
+            Output.lines(PreviewOutput.facts(preview))
         }
     }
 

@@ -11,7 +11,8 @@ struct StatusCommand: ParsableCommand {
             object. Keys: state (serving, dead, unreachable), mountpoint, store, and while serving pid, version, mode \
             (inPlace, beside), system, readOnly, passthrough, passthroughReason, uring, gather {state, documents, \
             folders}, openSaves [{path, pid, process, state, age, idle, \
-            bytes}], openWriters [{path, pid, process, reason, explanation}], counters, thumbnailTrouble, coordination {claims [{id, state, \
+            bytes}], openWriters [{path, pid, process, reason, explanation}], counters, thumbnailTrouble, shares [{resource, used, limit, \
+            usedByAll, limitOfAll, answer, reason}], coordination {claims [{id, state, \
             paths, writing, pid, process, uid, purpose, age, behind, unpublished}], waitingOpens, presenters [{path, contents, \
             pid, process, uid, unsaved, silent}], presenterCount, locks [{path, kind, exclusive, start, end, pid, waits}]}.
 
@@ -34,10 +35,10 @@ struct StatusCommand: ParsableCommand {
             let reports = MountTable.current().quireMounts.map { MountReport(of: $0) }
             if json { return Output.json(reports) }
             if reports.isEmpty { Output.line("No Quire mounts.") }
-            return Output.line(reports.map(\.text).joined(separator: "\n\n"))
+            return Output.lines(reports.map(\.text).joined(separator: "\n\n"))
         }
         let report = MountReport(of: try MountLocator.mount(holding: path.bytes))
-        if json { Output.json(report) } else { Output.line(report.text) }
+        if json { Output.json(report) } else { Output.lines(report.text) }
         if report.status == nil { throw ExitCode.failure }
     }
 }

@@ -54,7 +54,7 @@ struct TypesCommand: ParsableCommand {
                 Output.error("quire: \(error.message)")
             }
         }
-        if json { Output.json(reports) } else if !reports.isEmpty { Output.line(reports.map(\.text).joined(separator: "\n\n")) }
+        if json { Output.json(reports) } else if !reports.isEmpty { Output.lines(reports.map(\.text).joined(separator: "\n\n")) }
         if hasFailed { throw ExitCode.failure }
     }
 

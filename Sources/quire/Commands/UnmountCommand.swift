@@ -81,7 +81,7 @@ struct UnmountCommand: ParsableCommand {
     private static func goesOn(_ path: [UInt8], _ holders: [MountHolder]) -> String {
         var lines = ["quire: \(shown(path)): unmounted here; it is mounted elsewhere too, and its daemon goes on for that:"]
         for holder in holders {
-            lines.append("  process \(holder.pid) (\(holder.command)): \(holder.uses.joined(separator: ", "))")
+            lines.append("  process \(holder.pid) (\(shown(holder.command))): \(holder.uses.joined(separator: ", "))")
         }
         return lines.joined(separator: "\n")
     }
@@ -90,7 +90,7 @@ struct UnmountCommand: ParsableCommand {
         let path = shown(entry.mountPoint)
         var lines = ["\(path): busy, nothing was changed"]
         for holder in MountHolders.of(entry) {
-            lines += holder.uses.map { "  process \(holder.pid) (\(holder.command)): \($0)" }
+            lines += holder.uses.map { "  process \(holder.pid) (\(shown(holder.command))): \($0)" }
         }
         lines += MountTable.current().children(of: entry).map { "  mount \(shown($0.mountPoint)) (\($0.fileSystemType))" }
         if lines.count == 1 {

@@ -59,7 +59,9 @@ struct WatchCommand: ParsableCommand {
         try MountLocator.ask(mount) { (service) throws(ServiceCallError) in
             try service.watch(request) { (found) throws(ServiceCallError) in
                 if found.overflow { Output.line(json ? #"{"overflow":true}"# : "(some events were missed)") }
-                for event in found.events { Output.line(json ? Self.line(event) : Self.text(event)) }
+                for event in found.events {
+                    if json { Output.exact(Self.line(event)) } else { Output.line(Self.text(event)) }
+                }
                 return true
             }
         }
@@ -67,11 +69,11 @@ struct WatchCommand: ParsableCommand {
 
     private static func line(_ event: WatchedEvent) -> [UInt8] {
         guard let text = try? JSONText.encode(event) else { preconditionFailure("not JSON: \(event)") }
-        return text
+        return text + [0x0a]
     }
 
     /// `14:05:07 changed  /docs/report.odt  (vim, pid 4711)`
-    private static func text(_ event: WatchedEvent) -> [UInt8] {
+    private static func text(_ event: WatchedEvent) -> String {
         var time = time_t(event.time)
         var parts = tm()
         localtime_r(&time, &parts)
@@ -80,18 +82,13 @@ struct WatchCommand: ParsableCommand {
         let kind = event.kind == "attributesChanged" ? "attributes" : event.kind
         let start = clock.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } + " "
             + kind.padding(toLength: max(11, kind.count), withPad: " ", startingAt: 0) + " "
-        let arrow = event.oldPath.map { printable($0.bytes) + Array(" -> ".utf8) } ?? []
+        let arrow = event.oldPath.map { shown($0) + " -> " } ?? ""
         let doer =
             if let process = event.process, let pid = event.pid {
-                "  (\(process), pid \(pid))"
+                "  (\(shown(process)), pid \(pid))"
             } else {
                 event.uid.map { "  (user \($0))" } ?? "  (outside)"
             }
-        return Array(start.utf8) + arrow + printable(event.path.bytes) + printable(Array(doer.utf8))
-    }
-
-    /// Names may hold what moves a terminal's cursor or starts a line that looks like another event.
-    private static func printable(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.flatMap { byte in byte < 0x20 || byte == 0x7f ? Array("\\x\(String(byte, radix: 16))".utf8) : [byte] }
+        return start + arrow + shown(event.path) + doer
     }
 }

@@ -9,7 +9,7 @@ import SystemPackage
 extension ServedMount {
     /// Whose permissions need no look, and who is given no snapshot.
     func isBrief(_ request: ClaimCall, for peer: Peer) -> Bool {
-        store.mayAccessAll(Credentials(peer)) && request.intents.allSatisfy { $0.access == .writing }
+        store.decidesAtOnce(for: Credentials(peer)) && request.intents.allSatisfy { $0.access == .writing }
     }
 
     func claim(
@@ -54,7 +54,9 @@ extension ServedMount {
 }
 
 extension MountedStore.Client {
-    init(_ peer: Peer) { self.init(process: peer.pid, credentials: Credentials(peer)) }
+    init(_ peer: Peer) {
+        self.init(process: peer.start.map { SaveProcess(id: peer.pid, start: $0) }, credentials: Credentials(peer))
+    }
 }
 
 extension ClaimCall.Intent {

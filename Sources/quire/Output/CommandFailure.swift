@@ -26,7 +26,7 @@ extension CommandFailure {
                     + "if it died, 'quire unmount \(mount)' repairs the mount")
         case .timedOut: self.init("\(mount): its daemon did not answer in time; see the log in its state folder")
         case .disconnected: self.init("\(mount): its daemon closed the connection; try again")
-        case .refused(let error): self.init("\(mount): \(Self.sentence(error))")
+        case .refused(let error): self.init("\(mount): \(shown(Self.sentence(error)))")
         case .malformedReply:
             self.init("\(mount): its daemon is of another version than this command; unmount and mount again")
         }
@@ -47,5 +47,9 @@ extension CommandFailure {
     }
 }
 
-/// A path for messages: invalid UTF-8 shows as U+FFFD.
-package func shown(_ path: some Sequence<UInt8>) -> String { String(decoding: Array(path), as: UTF8.self) }
+/// A path, or other text of somebody else's choice, as a part of a line for people.
+package func shown(_ bytes: some Sequence<UInt8>) -> String { PrintableText.line(bytes) }
+
+package func shown(_ text: String) -> String { PrintableText.line(text) }
+
+package func shown(_ path: DocumentPath) -> String { PrintableText.line(path.bytes) }

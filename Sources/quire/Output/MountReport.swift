@@ -45,12 +45,12 @@ struct MountReport: Encodable {
     }
 
     var text: String {
-        let heading = "\(mountPoint)"
+        let heading = shown(mountPoint)
         switch state {
         case .dead:
-            return heading + "\n  dead: its daemon has ended; 'quire unmount \(mountPoint)' or 'quire mount' repairs it"
+            return heading + "\n  dead: its daemon has ended; 'quire unmount \(shown(mountPoint))' or 'quire mount' repairs it"
         case .unreachable:
-            return heading + "\n  store        \(store)\n  unreachable  \(reason ?? "")"
+            return heading + "\n  store        \(shown(store))\n  unreachable  \(reason ?? "")"
         case .serving:
             return ([heading] + (status.map(lines) ?? [])).joined(separator: "\n")
         }
@@ -62,7 +62,7 @@ struct MountReport: Encodable {
         let passthrough = status.passthrough ? "yes" : "no" + (status.passthroughReason.map { " (\($0))" } ?? "")
         let gather = "\(status.gather.state), \(status.gather.documents) documents in \(status.gather.folders) folders"
         var lines = [
-            "  store        \(status.store)",
+            "  store        \(shown(status.store))",
             "  mode         \(place), \(extent)\(status.readOnly ? ", read-only" : "")",
             "  daemon       process \(status.pid), version \(status.version)",
             "  passthrough  \(passthrough)",
@@ -71,18 +71,18 @@ struct MountReport: Encodable {
             "  saves        \(status.openSaves.isEmpty ? "none" : "\(status.openSaves.count)")",
         ]
         lines += status.openSaves.map { save in
-            "    \(save.path)  process \(save.pid) (\(save.process)), \(save.state) for \(seconds(save.age)), "
+            "    \(shown(save.path))  process \(save.pid) (\(shown(save.process))), \(save.state) for \(seconds(save.age)), "
                 + "\(save.bytes) bytes, last write \(seconds(save.idle)) ago"
         }
         lines.append("  writers      \(status.openWriters.isEmpty ? "none" : "\(status.openWriters.count)")")
-        lines += status.openWriters.map { "    \($0.path)  process \($0.pid) (\($0.process)): \($0.explanation)" }
+        lines += status.openWriters.map { "    \(shown($0.path))  process \($0.pid) (\(shown($0.process))): \($0.explanation)" }
         lines += coordination(status.coordination)
         let used = status.shares.filter { ($0.usedByAll ?? $0.used) > 0 }.map { share in
             "\(share.resource) \(share.used) of \(share.limit)"
                 + (share.usedByAll.map { $0 > share.used ? " (all users \($0) of \(share.limitOfAll))" : "" } ?? "")
         }
         lines.append("  shares       \(used.isEmpty ? "none used" : used.joined(separator: ", "))")
-        if let trouble = status.thumbnailTrouble { lines.append("  thumbnails   none can be drawn: \(trouble)") }
+        if let trouble = status.thumbnailTrouble { lines.append("  thumbnails   none can be drawn: \(shown(trouble))") }
         if !status.counters.isEmpty {
             let counters = status.counters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append("  counters     \(counters.joined(separator: ", "))")
@@ -93,11 +93,11 @@ struct MountReport: Encodable {
     private func coordination(_ status: CoordinationStatus) -> [String] {
         var lines = ["  claims       \(status.claims.isEmpty ? "none" : "\(status.claims.count)")"]
         lines += status.claims.map { claim in
-            let paths = claim.paths.map { "\($0)" }.joined(separator: ", ")
-            let purpose = claim.purpose.map { " for \($0)" } ?? ""
+            let paths = claim.paths.map { shown($0) }.joined(separator: ", ")
+            let purpose = claim.purpose.map { " for \(shown($0))" } ?? ""
             let behind = claim.behind.isEmpty ? "" : ", behind \(claim.behind.map { "\($0)" }.joined(separator: ", "))"
             let saved = claim.unpublished == 0 ? "" : ", \(claim.unpublished) saved and not published yet"
-            return "    \(claim.id)  \(claim.writing ? "writing" : "reading") \(paths)  process \(claim.pid) (\(claim.process))\(purpose), "
+            return "    \(claim.id)  \(claim.writing ? "writing" : "reading") \(paths)  process \(claim.pid) (\(shown(claim.process)))\(purpose), "
                 + "\(claim.state) for \(seconds(claim.age))\(behind)\(saved)"
         }
         if status.waitingOpens > 0 { lines.append("  waiting      \(status.waitingOpens) to open what is claimed or presented") }
@@ -107,13 +107,13 @@ struct MountReport: Encodable {
                 presenter.contents ? "with what is in it" : nil, presenter.unsaved ? "unsaved changes" : nil,
                 presenter.silent ? "does not answer" : nil,
             ].compactMap { $0 }
-            return "    \(presenter.path)  process \(presenter.pid) (\(presenter.process))"
+            return "    \(shown(presenter.path))  process \(presenter.pid) (\(shown(presenter.process)))"
                 + (notes.isEmpty ? "" : ": \(notes.joined(separator: ", "))")
         }
         lines.append("  locks        \(status.locks.isEmpty ? "none" : "\(status.locks.count)")")
         lines += status.locks.map { lock in
             let range = lock.start == 0 && lock.end == nil ? "" : ", bytes \(lock.start) to \(lock.end.map { "\($0)" } ?? "the end")"
-            return "    \(lock.path)  process \(lock.pid): \(lock.kind), \(lock.exclusive ? "exclusive" : "shared")\(range)"
+            return "    \(shown(lock.path))  process \(lock.pid): \(lock.kind), \(lock.exclusive ? "exclusive" : "shared")\(range)"
                 + (lock.waits ? ", waits" : "")
         }
         return lines

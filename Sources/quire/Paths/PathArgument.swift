@@ -25,5 +25,5 @@ struct PathArgument: ExpressibleByArgument {
         }
     }
 
-    var description: String { shown(bytes) }
+    var description: String { String(decoding: bytes, as: UTF8.self) }
 }

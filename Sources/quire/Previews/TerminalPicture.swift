@@ -74,7 +74,7 @@ enum TerminalPicture {
         while !rest.isEmpty {
             let chunk = rest.prefix(4_096)
             rest = rest.dropFirst(chunk.count)
-            Output.text("\u{1b}_G\(options)m=\(rest.isEmpty ? 0 : 1);\(chunk)\u{1b}\\")
+            Output.exact(Array("\u{1b}_G\(options)m=\(rest.isEmpty ? 0 : 1);\(chunk)\u{1b}\\".utf8))
             options = ""
         }
         Output.line("")

@@ -2,7 +2,12 @@
 enum PresenterScript {
     /// To be put before a program. `Presenter(path)` attends, keeps what it is told in `events` as (kind, oldPath, path) below the
     /// mount, and answers questions by `answers`, a function of a question that returns a failure or None; none: it never does.
-    static let text = """
+    static let text = service + others
+
+    /// Its classes alone; they are in the text `SERVICE` too, for other processes.
+    static let service = "SERVICE = r\'\'\'\n" + classes + "\'\'\'\nexec(SERVICE)\n"
+
+    private static let classes = #"""
         import json, os, socket, subprocess, sys, threading, time
         M = os.environ["M"]
 
@@ -15,14 +20,14 @@ enum PresenterScript {
                 # The listener calls beside the program: whoever receives first would take the other's reply.
                 self.turn = threading.Lock()
             def send(self, method, more=False, **parameters):
-                self.file.write(json.dumps({"method": "org.quire." + method, "more": more, "parameters": parameters}).encode() + b"\\0")
+                self.file.write(json.dumps({"method": "org.quire." + method, "more": more, "parameters": parameters}).encode() + b"\0")
                 self.file.flush()
             def receive(self):
-                while b"\\0" not in self.rest:
+                while b"\0" not in self.rest:
                     part = self.socket.recv(65536)
                     if not part: raise EOFError
                     self.rest += part
-                message, self.rest = self.rest.split(b"\\0", 1)
+                message, self.rest = self.rest.split(b"\0", 1)
                 reply = json.loads(message)
                 if "error" in reply: raise RuntimeError(reply)
                 return reply["parameters"]
@@ -59,6 +64,9 @@ enum PresenterScript {
                                 more = {} if failure is None else {"failure": failure}
                                 self.call("Answer", presenter=message["presenter"], question=message["question"]["id"], **more)
 
+        """#
+
+    private static let others = """
         # What a presenter starts works for it: others are children of a shell that was there before.
         shell = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         class Result: pass

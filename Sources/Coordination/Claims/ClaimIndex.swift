@@ -1,0 +1,52 @@
+import StorePrimitives
+
+/// Claims by the items that they name, those that cover what is in a folder apart: a look for an item meets only the claims
+/// that concern it.
+struct ClaimIndex: Sendable {
+    private var items = ItemIndex<ClaimID>()
+    private var folders = ItemIndex<ClaimID>()
+
+    var isEmpty: Bool { items.isEmpty }
+
+    mutating func insert(_ id: ClaimID, _ intent: ClaimIntent) {
+        items.insert(id, at: intent.path)
+        if intent.coversContents { folders.insert(id, at: intent.path) }
+    }
+
+    mutating func remove(_ id: ClaimID, at path: StorePath) {
+        items.remove(id, at: path)
+        folders.remove(id, at: path)
+    }
+
+    /// The claims on an item, or on a folder with all that is in it. O(length of the path).
+    func meeting(_ path: StorePath) -> [Set<ClaimID>] {
+        guard !items.isEmpty else { return [] }
+        let here = items[path]
+        return here.isEmpty ? folders.above(path) : [here] + folders.above(path)
+    }
+
+    /// What the look for a request has met already: claims that meet several of its items are met once.
+    struct Visit {
+        fileprivate var items: Set<StorePath> = []
+        fileprivate var above: Set<StorePath> = []
+        fileprivate var inside = ItemIndex<Bool>()
+    }
+
+    /// The claims that meet an intent, each with an item that it has in common with that, but for those met before; intents are to come in the order of their paths' lengths.
+    func meeting(_ intent: ClaimIntent, _ visit: inout Visit) -> [(item: StorePath, claims: Set<ClaimID>)] {
+        guard !items.isEmpty else { return [] }
+        var found: [(StorePath, Set<ClaimID>)] = []
+        if visit.items.insert(intent.path).inserted { found.append((intent.path, items[intent.path])) }
+        for place in folders.placesAbove(intent.path) where visit.above.insert(place.path).inserted {
+            found.append((intent.path, place.elements))
+        }
+        if intent.coversContents, visit.inside[intent.path].isEmpty, visit.inside.above(intent.path).isEmpty {
+            visit.inside.insert(true, at: intent.path)
+            found += items.paths(inside: intent.path).map { ($0, items[$0]) }
+        }
+        return found
+    }
+
+    /// Whether there is any on an item, or a folder with all that is in it.
+    func meets(_ path: StorePath) -> Bool { !items.isEmpty && (!items[path].isEmpty || !folders.above(path).isEmpty) }
+}

@@ -1,0 +1,91 @@
+import StorePrimitives
+
+/// What is registered for items of the store, found by path: at an item, above it and inside it. An element is registered once
+/// for a path, however often it names it.
+///
+/// A look above an item is one pass over its path with a look for each folder on the way, whatever else is in here; a look inside
+/// a folder costs what is found there.
+struct ItemIndex<Element: Hashable & Sendable>: Sendable {
+    struct Place: Sendable {
+        let path: StorePath
+        fileprivate(set) var elements: Set<Element>
+    }
+
+    /// By the hash of the path; several only where hashes meet.
+    private var places: [UInt64: [Place]] = [:]
+    private var paths = SortedPaths()
+
+    var isEmpty: Bool { places.isEmpty }
+
+    subscript(path: StorePath) -> Set<Element> {
+        guard !places.isEmpty else { return [] }
+        var hash = PathHash()
+        for byte in path.bytes { hash.add(byte) }
+        return place(hash, path, length: path.bytes.count)?.elements ?? []
+    }
+
+    /// What is registered for the folders that hold the item, a set for each of these, the root's first.
+    func above(_ path: StorePath) -> [Set<Element>] { placesAbove(path).map(\.elements) }
+
+    func placesAbove(_ path: StorePath) -> [Place] {
+        guard !places.isEmpty, !path.isRoot else { return [] }
+        var found: [Place] = []
+        var hash = PathHash()
+        if let here = place(hash, path, length: 0) { found.append(here) }
+        for (index, byte) in path.bytes.enumerated() {
+            if byte == UInt8(ascii: "/"), let here = place(hash, path, length: index) { found.append(here) }
+            hash.add(byte)
+        }
+        return found
+    }
+
+    /// The paths in the folder, at any depth, that something is registered for. O(these).
+    func paths(inside folder: StorePath) -> [StorePath] { places.isEmpty ? [] : paths.inside(folder) }
+
+    /// What is registered for items in the folder, at any depth, a set for each of these.
+    func inside(_ folder: StorePath) -> [Set<Element>] { paths(inside: folder).map { self[$0] } }
+
+    mutating func insert(_ element: Element, at path: StorePath) {
+        let hash = PathHash(of: path)
+        if let index = places[hash.value]?.firstIndex(where: { $0.path == path }) {
+            places[hash.value]?[index].elements.insert(element)
+        } else {
+            places[hash.value, default: []].append(Place(path: path, elements: [element]))
+            paths.insert(path)
+        }
+    }
+
+    mutating func remove(_ element: Element, at path: StorePath) {
+        let hash = PathHash(of: path)
+        guard let index = places[hash.value]?.firstIndex(where: { $0.path == path }) else { return }
+        places[hash.value]?[index].elements.remove(element)
+        guard places[hash.value]?[index].elements.isEmpty == true else { return }
+        places[hash.value]?.remove(at: index)
+        if places[hash.value]?.isEmpty == true { places[hash.value] = nil }
+        paths.remove(path)
+    }
+
+    /// What is registered for the first `length` bytes of a path, whose hash is known.
+    private func place(_ hash: PathHash, _ path: StorePath, length: Int) -> Place? {
+        places[hash.value]?.first { $0.path.bytes.count == length && path.bytes.starts(with: $0.path.bytes) }
+    }
+}
+
+/// The hash of a path, byte by byte, so that those of all folders on the way come out of one pass. Where two meet, the paths are
+/// compared.
+private struct PathHash {
+    private(set) var value: UInt64 = PathHash.seed
+    /// Nobody can prepare paths whose hashes meet.
+    private static let seed = UInt64.random(in: .min ... .max)
+
+    init() {}
+
+    init(of path: StorePath) {
+        for byte in path.bytes { add(byte) }
+    }
+
+    mutating func add(_ byte: UInt8) {
+        value = (value ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15
+        value ^= value >> 29
+    }
+}

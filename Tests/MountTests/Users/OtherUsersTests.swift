@@ -1,0 +1,290 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Nobody learns or holds by the service what is not theirs: one mount of root's, and two users of it.
+    @Suite(.sharedMounts)
+    struct OtherUsersTests {
+        private func users(prepare: String, _ program: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            try withSharedMount(.root, prepare: prepare) { (mount: Mount) throws in
+                try mount.python(UserScript.text + program, sourceLocation: sourceLocation)
+            }
+        }
+
+        // MARK: - Claims
+
+        @Test func aClaimOnANameKeepsNobodyFromWhatTheyMadeThere() throws {
+            try users(prepare: "mkdir -m 1777 tmp", #"""
+                bob = User(BOB, """if 1:
+                    service = Service()
+                    service.call("Coordination.Claim", intents=[{"path": M + "/tmp/config", "access": "writing"},
+                        {"path": M + "/tmp/project", "access": "writing", "options": ["contents"]}])
+                    say("claimed"); hear()
+                    """)
+                assert bob.said() == "claimed"
+                # What he might make there himself is his to claim.
+                assert sh(ALICE, "umask 000; true >tmp/config; truncate -s 9 tmp/config").returncode != 0
+                assert sh(ALICE, "chmod 600 tmp/config && echo mine >tmp/config").returncode == 0
+                out(ALICE, "mkdir -m 700 tmp/project; echo one >tmp/project/doc; chmod 600 tmp/project/doc; echo two >tmp/project/doc")
+                out(ALICE, "truncate -s 3 tmp/project/doc; quire coordinate --timeout 5 --write tmp/config -- sh -c 'echo claimed >tmp/config'")
+                assert out(ALICE, "cat tmp/config tmp/project/doc") == "claimed\ntwo"
+                with open(M + "/tmp/config", "r+") as file: file.write("root's")
+                run = subprocess.run(["quire", "coordinate", "--timeout", "5", "--write", M + "/tmp/config", "--", "true"])
+                assert run.returncode == 0, run
+                bob.end()
+                """#)
+        }
+
+        @Test func whoeverOwnsTheFolderOrMayWriteKeepsOthersOut() throws {
+            try users(prepare: "mkdir -m 777 bobs; chown 61002:61002 bobs; mkdir -m 1777 shared; touch shared/both; chmod 666 shared/both", #"""
+                out(ALICE, "echo a >bobs/alices; chmod 600 bobs/alices")
+                bob = User(BOB, """if 1:
+                    service = Service()
+                    service.call("Coordination.Claim", intents=[{"path": M + "/bobs", "access": "writing", "options": ["contents"]},
+                        {"path": M + "/shared/both", "access": "writing"}])
+                    say("claimed"); hear()
+                    """)
+                assert bob.said() == "claimed"
+                for path in ["bobs/alices", "shared/both"]:
+                    kept = sh(ALICE, "truncate -s 5 " + path)
+                    assert kept.returncode != 0 and "busy" in kept.stderr, (path, kept)
+                bob.end()
+                for _ in range(500):
+                    if sh(ALICE, "truncate -s 5 bobs/alices").returncode == 0: break
+                    time.sleep(0.01)
+                out(ALICE, "truncate -s 5 bobs/alices shared/both")
+                """#)
+        }
+
+        /// A connection's maker is gone, and its number is another user's process by now.
+        @Test func aProcessOfTheSameNumberDoesNotWorkForAClaim() throws {
+            try users(prepare: "mkdir -m 777 shared; echo old >shared/doc; chmod 666 shared/doc", #"""
+                bob = User(BOB, """if 1:
+                    service = Service()
+                    # Accepted, so that the daemon knows who it is.
+                    service.call("Mount.ListTags")
+                    say(os.getpid())
+                    hear()
+                    if os.fork() == 0:
+                        hear()
+                        claim = service.call("Coordination.Claim", intents=[{"path": M + "/shared/doc", "access": "writing"}])
+                        say("claimed")
+                        hear()
+                        say("ended")
+                        os._exit(0)
+                    os._exit(0)
+                    """)
+                number = int(bob.said())
+                bob.tell(); bob.process.wait(30)
+                def take():
+                    for _ in range(2000):
+                        with open("/proc/sys/kernel/ns_last_pid", "w") as file: file.write(str(number - 1))
+                        child = os.fork()
+                        if child == 0:
+                            if os.getpid() != number: os._exit(0)
+                            os.read(reading, 1)
+                            os.setgroups([]); os.setgid(ALICE); os.setuid(ALICE)
+                            try:
+                                os.truncate(M + "/shared/doc", 2)
+                                os._exit(1)
+                            except OSError as error: os._exit(2 if error.errno == errno.EBUSY else 3)
+                        if child == number: return child
+                        os.waitpid(child, 0)
+                reading, writing = os.pipe()
+                child = take()
+                if child:
+                    bob.tell(); assert bob.said() == "claimed"
+                    os.write(writing, b"!")
+                    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                    # Kept out as everybody is: what she writes is not staged for him.
+                    assert status == 2, status
+                    bob.tell(); bob.said()
+                """#)
+        }
+
+        @Test func aUserHasAShareOfClaimsAndConnections() throws {
+            try users(prepare: "mkdir -m 777 shared; echo a >shared/a; chmod 666 shared/a", #"""
+                bob = User(BOB, """if 1:
+                    services, claims, refused = [], 0, None
+                    path = M + "/shared/a"
+                    try:
+                        while claims < 2000:
+                            if claims % 100 == 0: services.append(Service())
+                            services[-1].call("Coordination.Claim", intents=[{"path": path, "access": "reading", "options": ["metadataOnly"]}])
+                            claims += 1
+                    except RuntimeError as error: refused = error.args[0]
+                    say(claims, refused["error"])
+                    lots = []
+                    items, refused = 0, None
+                    for service in services: service.socket.close()
+                    service = Service()
+                    try:
+                        while items < 200:
+                            service.call("Coordination.Claim", intents=[{"path": path, "access": "reading", "options": ["metadataOnly"]}] * 1000)
+                            items += 1
+                    except RuntimeError as error: refused = error.args[0]
+                    say(items < 200, refused["error"])
+                    service.socket.close()
+                    peers, refused = [], None
+                    try:
+                        while len(peers) < 3000:
+                            peers.append(Service()); peers[-1].call("Mount.Recents")
+                    except (RuntimeError, ConnectionError, EOFError) as error: refused = str(error)
+                    say(len(peers) < 2000); hear()
+                    """)
+                assert bob.said() == "1000 org.quire.Mount.Failed"
+                assert bob.said() == "True org.quire.Mount.Failed"
+                assert bob.said() == "True"
+                # Another user has a share of her own meanwhile, and documents are opened.
+                out(ALICE, "quire coordinate --write shared/a -- sh -c 'echo b >shared/a'; quire recents; for n in $(seq 100); do cat shared/a; done")
+                shown = subprocess.run(["quire", "status", M], capture_output=True, text=True).stdout
+                assert "connections" in shown and "all users" in shown, shown
+                bob.end()
+                """#)
+        }
+
+        // MARK: - Presenters
+
+        @Test func presentersAreAskedOnlyAboutWhatTheirUsersMayWrite() throws {
+            try users(prepare: "mkdir -m 1777 shared; echo open >shared/open; chmod 666 shared/open", #"""
+                out(ALICE, "mkdir -m 755 shared/diary shared/diary/inner; echo secret >shared/diary/inner/doc; chmod 700 shared/diary; echo read >shared/read")
+                bob = User(BOB, """if 1:
+                    presenter = Presenter("shared", answers=lambda question: None, contents=True, unsaved=True)
+                    say("presents")
+                    hear()
+                    say(json.dumps([os.path.relpath(question["path"], M) for question in presenter.questions]))
+                    """)
+                assert bob.said() == "presents"
+                assert out(ALICE, "cat shared/diary/inner/doc shared/read") == "secret\nread\n"
+                out(ALICE, "quire coordinate --write shared/diary/inner/doc --read shared/read -- true")
+                out(ALICE, "quire coordinate --write shared/new -- true")
+                assert out(ALICE, "cat shared/open") == "open\n"
+                out(ALICE, "quire coordinate --write shared/open -- true")
+                bob.tell()
+                # Names that are free he might make.
+                assert json.loads(bob.said()) == ["shared/new", "shared/open", "shared/open"]
+                bob.end()
+                """#)
+        }
+
+        // MARK: - Events
+
+        @Test func aPathThatIsTooLongWipesNobodysEvents() throws {
+            try users(prepare: "mkdir -m 777 alices deep; echo a >alices/doc; chmod 666 alices/doc", #"""
+                out(BOB, "cd deep; for n in $(seq 20); do mkdir $(printf 'd%.0s' $(seq 250)); cd d*; done; echo >f")
+                watch = subprocess.Popen(["quire", "watch", "--json", M], stdout=subprocess.PIPE, text=True)
+                # Until it listens.
+                while not (os.write(beat := os.open(M + "/beat", os.O_CREAT | os.O_WRONLY), b"x"), os.close(beat),
+                           __import__("select").select([watch.stdout], [], [], 0.1)[0])[2]: pass
+                out(BOB, "cd deep; for n in $(seq 20); do cd d*; done; for n in $(seq 50); do echo >>f; echo $n >>%s/alices/doc; mv f g; mv g f; done" % M)
+                out(ALICE, "touch alices/last")
+                seen = []
+                for line in watch.stdout:
+                    event = json.loads(line)
+                    assert "overflow" not in event, event
+                    seen.append((event["kind"], os.path.relpath(event["path"], M)))
+                    if seen[-1][1] == "alices/last": break
+                watch.kill(); watch.wait()
+                assert seen.count(("changed", "alices/doc")) == 50, seen[-60:]
+                # The deepest folder that can be named is told of.
+                assert any(path.startswith("deep/d") and kind == "changed" for kind, path in seen), seen
+                """#)
+        }
+
+        @Test func whoSwapsFoldersIsToldOfNoNames() throws {
+            try users(prepare: "mkdir -m 777 shared", #"""
+                out(ALICE, "mkdir -m 700 shared/private")
+                bob = User(BOB, """if 1:
+                    import ctypes
+                    libc = ctypes.CDLL(None)
+                    os.mkdir(M + "/shared/own")
+                    one, other = (M + "/shared/private").encode(), (M + "/shared/own").encode()
+                    service, told, over = Service(), set(), False
+                    service.send("Events.Watch", more=True)
+                    def swap():
+                        while not over:
+                            libc.renameat2(-100, one, -100, other, 2)
+                            time.sleep(0.0007)
+                    swapping = threading.Thread(target=swap); swapping.start()
+                    def listen():
+                        try:
+                            while True:
+                                for event in service.receive()["events"]: told.add(os.path.basename(event["path"]))
+                        except EOFError: pass
+                    threading.Thread(target=listen, daemon=True).start()
+                    say("swaps"); hear()
+                    over = True; swapping.join(); time.sleep(1)
+                    say(json.dumps(sorted(name for name in told if name.startswith("secret")))); hear()
+                    """)
+                assert bob.said() == "swaps"
+                held = User(ALICE, """if 1:
+                    # Wherever it is called by now.
+                    for place in ["private", "own"] * 1000:
+                        try: folder = os.open(M + "/shared/" + place, os.O_RDONLY)
+                        except OSError: continue
+                        if os.fstat(folder).st_uid == os.getuid(): break
+                        os.close(folder)
+                    for number in range(600):
+                        os.close(os.open("secret%d" % number, os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+                        time.sleep(0.002)
+                    """)
+                held.end()
+                bob.tell()
+                assert json.loads(bob.said()) == [], "told of"
+                bob.end()
+                """#)
+        }
+
+        // MARK: - What is shown
+
+        @Test func whatOthersChoseMovesNoCursor() throws {
+            try users(prepare: "mkdir -m 777 shared", #"""
+                purpose = "\x1b]0;title\x07\x1b[2J\nclaims none\u202e\u0085"
+                name = "doc\x1b[31m\n\u2066x"
+                bob = User(BOB, """if 1:
+                    open(M + "/shared/" + %r, "w").write("x")
+                    service = Service()
+                    service.call("Coordination.Claim", purpose=%r, intents=[{"path": M + "/shared/" + %r, "access": "writing"}])
+                    say("claimed"); hear()
+                    """ % (name, purpose, name))
+                assert bob.said() == "claimed"
+                shown = subprocess.run(["quire", "status", M], capture_output=True, text=True).stdout
+                assert not any(c in shown for c in "\x1b\x07\u202e\u2066\u0085"), shown
+                assert "\\x1B]0;title\\x07\\x1B[2J\\x0Aclaims none\\u{202E}\\u{85}" in shown and "doc\\x1B[31m\\x0A\\u{2066}x" in shown, shown
+                exact = json.loads(subprocess.run(["quire", "status", "--json", M], capture_output=True, text=True).stdout)
+                claim = exact["coordination"]["claims"][0]
+                assert claim["purpose"] == purpose and claim["paths"] == [M + "/shared/" + name], claim
+                refused = subprocess.run(["quire", "coordinate", "--timeout", "0.2", "--write", M + "/shared/" + name, "--", "true"], capture_output=True, text=True)
+                assert refused.returncode == 75 and "\x1b" not in refused.stderr and len(refused.stderr.splitlines()) == 1, refused
+                bob.end()
+                """#)
+        }
+
+        // MARK: - Tags
+
+        @Test func whoSwapsNamesTagsNoDocumentOfAnothersUser() throws {
+            try users(prepare: "mkdir -m 777 shared", #"""
+                out(ALICE, "echo a >shared/alices; chmod 644 shared/alices")
+                bob = User(BOB, """if 1:
+                    import ctypes
+                    libc = ctypes.CDLL(None)
+                    open(M + "/shared/bobs", "w").write("b")
+                    os.makedirs(M + "/.tags/t", exist_ok=True)
+                    one, other, over = (M + "/shared/alices").encode(), (M + "/shared/bobs").encode(), False
+                    def swap():
+                        while not over: libc.renameat2(-100, one, -100, other, 2)
+                    swapping = threading.Thread(target=swap); swapping.start()
+                    for _ in range(1500):
+                        for name in ["alices", "bobs"]:
+                            try: os.symlink("../../shared/" + name, M + "/.tags/t/" + name)
+                            except OSError: pass
+                    over = True; swapping.join()
+                    """)
+                bob.end()
+                for name in ["alices", "bobs"]:
+                    path = M + "/shared/" + name
+                    if os.stat(path).st_uid == ALICE: assert "user.xdg.tags" not in os.listxattr(path), "tagged"
+                """#)
+        }
+    }
+}
