@@ -75,6 +75,8 @@ extension MountTests {
                 else: peer = connect()
                 try:
                     for _ in range(rand.randrange(1, 12)):
+                        # The daemon reads a connection's next call when it has answered the last one.
+                        peer.settimeout(10)
                         peer.sendall(message())
                         if rand.random() < 0.6:
                             peer.settimeout(0.02)
