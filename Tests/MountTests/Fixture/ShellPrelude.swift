@@ -6,6 +6,8 @@ enum ShellPrelude {
     static let text = #"""
         set -eEuo pipefail
         shopt -s inherit_errexit
+        # What fails is told here, wherever the script has its errors go.
+        exec {__errors}>&2
 
         # Its arguments as one would type them.
         __quoted() {
@@ -16,13 +18,13 @@ enum ShellPrelude {
         __wrong() {
             local frame=1 lines=${BASH_LINENO[1]}
             while [[ ${FUNCNAME[frame += 1]-main} != @(main|source) ]]; do lines="${BASH_LINENO[frame]}, $lines"; done
-            printf 'line %s: %s\n' "$lines" "$1" >&2
+            printf 'line %s: %s\n' "$lines" "$1" >&$__errors
             exit 1
         }
         __failed() {
             local status=$1 line=$2 command=$3
             if [[ ${FUNCNAME[1]-} = '[' ]]; then shift 3; line=${BASH_LINENO[1]}; command="[$(__quoted "$@")"; fi
-            printf 'line %s: status %s: %s\n' "$line" "$status" "$command" >&2
+            printf 'line %s: status %s: %s\n' "$line" "$status" "$command" >&$__errors
         }
         trap '__failed $? $LINENO "$BASH_COMMAND" "$@"' ERR
         # As a function it has its arguments at hand when it fails.

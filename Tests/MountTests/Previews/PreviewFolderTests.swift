@@ -161,7 +161,21 @@ extension MountTests {
             try withMount(.root, ["allow_other,uring=on"], prepare: "echo words >a.txt") { (mount: Mount) throws in
                 try mount.shell("""
                     eventually 'text=$(cat .previews/a.txt/text.txt)'; expect_equal "$text" words
+                    # It opens a picture several times: while that is drawn the first open may fail and the next succeed.
                     eventually 'width=$(identify -format %w .thumbnails/normal/a.txt.png)'; expect_equal "$width" 98
+                    """)
+                // Whoever can open a picture at all reads the whole of it.
+                try mount.python("""
+                    import os, time
+                    for number in range(20):
+                        with open("b%d.txt" % number, "w") as file: file.write("words %d" % number)
+                        path, end = ".thumbnails/normal/b%d.txt.png" % number, time.monotonic() + 60
+                        while True:
+                            try:
+                                with open(path, "rb") as file: content = file.read()
+                                break
+                            except FileNotFoundError: assert time.monotonic() < end
+                        assert content[-8:-4] == b"IEND" and len(content) == os.stat(path).st_size, (path, len(content), content[-20:])
                     """)
             }
         }

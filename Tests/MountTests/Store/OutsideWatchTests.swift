@@ -165,7 +165,7 @@ extension MountTests {
         func oneNameChangedOnBothSidesLosesNothing(kind: SaveMount) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
                 #expect(try mount.shell("""
-                    watching /dev/null .
+                    watching "$T/heard" .
                     (for n in $(seq 300); do echo outside >"$S/name"; rm -f "$S/name"; mkdir "$S/folder" || true; rmdir "$S/folder" || true; done) \
                         2>/dev/null & outside=$!
                     for n in $(seq 300); do
