@@ -140,10 +140,10 @@ extension MountTests {
             try withMount(prepare: "mkdir d e; convert -size 200x100 xc:red d/a.png; convert -size 100x100 xc:blue d/b.png") { (mount: Mount) throws in
                 try mount.shell(Self.helpers + """
                     ls .thumbnails/normal/d; drawn .thumbnails/normal/d 2; drawn=$(count)
-                    # Nobody is still looking, who would have the new name drawn.
+                    # Nobody is still looking, nor looks before the pictures have followed, who would have the new names drawn.
                     sleep 0.5
-                    mv d/a.png d/c.png; eventually [ -e .thumbnails/normal/d/c.png.png ]
-                    mv d e/d; eventually '[ "$(echo $(ls .thumbnails/normal/e/d))" = "b.png.png c.png.png" ]'
+                    mv d/a.png d/c.png; sleep 2; test -e .thumbnails/normal/d/c.png.png
+                    mv d e/d; sleep 2; test "$(ls .thumbnails/normal/e/d)" = "$(printf 'b.png.png\\nc.png.png')"
                     cat .thumbnails/normal/e/d/*.png >/dev/null
                     test $(count) = $drawn  # nothing was drawn again
                     rm e/d/b.png; eventually '[ "$(ls .thumbnails/normal/e/d)" = c.png.png ]'
