@@ -5,10 +5,10 @@ import Logging
 import StorePrimitives
 import Synchronization
 
-/// A watcher, and what it told and when.
+/// A watcher, and what it told.
 final class ChangeRecorder: Sendable {
     private struct Told {
-        var changes: [(change: OutsideChange, at: Int64)] = []
+        var changes: [OutsideChange] = []
     }
     private let told: Box
     let watcher: StoreWatcher
@@ -26,12 +26,11 @@ final class ChangeRecorder: Sendable {
         options.method = method
         adjust(&options)
         watcher = try StoreWatcher(root: root, log: Logger(label: "test"), options: options) { changes in
-            let now = cl_monotonic_ns()
-            box.state.withLock { $0.changes.append(contentsOf: changes.map { ($0, now) }) }
+            box.state.withLock { $0.changes.append(contentsOf: changes) }
         }
     }
 
-    var changes: [OutsideChange] { told.state.withLock { $0.changes.map(\.change) } }
+    var changes: [OutsideChange] { told.state.withLock { $0.changes } }
 
     func forget() { told.state.withLock { $0.changes = [] } }
 
@@ -39,25 +38,13 @@ final class ChangeRecorder: Sendable {
     /// under load.
     func first(
         within milliseconds: Int64 = 60_000, _ fits: (OutsideChange) -> Bool
-    ) -> OutsideChange? { entry(within: milliseconds, fits)?.change }
-
-    private func entry(
-        within milliseconds: Int64, _ fits: (OutsideChange) -> Bool
-    ) -> (change: OutsideChange, at: Int64)? {
+    ) -> OutsideChange? {
         let deadline = cl_monotonic_ns() + milliseconds * 1_000_000
         repeat {
-            if let found = told.state.withLock({ $0.changes.first { fits($0.change) } }) { return found }
+            if let found = told.state.withLock({ $0.changes.first(where: fits) }) { return found }
             usleep(1_000)
         } while cl_monotonic_ns() < deadline
         return nil
-    }
-
-    /// Milliseconds from the end of `action` until a fitting change was told; nil if it was not, within 2 s.
-    func delay(of action: () throws -> Void, until fits: (OutsideChange) -> Bool) rethrows -> Int64? {
-        forget()
-        try action()
-        let done = cl_monotonic_ns()
-        return entry(within: 2_000, fits).map { max(0, ($0.at - done) / 1_000_000) }
     }
 }
 

@@ -11,6 +11,9 @@ protocol ChangeSource: AnyObject {
     /// File systems were mounted or unmounted inside the store; appends what is to be told.
     func innerMountsChanged(to mounts: [InnerMount], telling changes: inout [OutsideChange])
 
+    /// Nothing is to be told any more: a collection that is going on ends soon. From any thread.
+    func end()
+
     var coverage: StoreWatcher.Coverage { get }
 }
 

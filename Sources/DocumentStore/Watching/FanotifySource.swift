@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Logging
 import StorePrimitives
+import Synchronization
 import SystemPackage
 
 /// Changes as fanotify(7) tells them: of whole file systems at once, with who made them. Needs CAP_SYS_ADMIN and
@@ -19,6 +20,7 @@ final class FanotifySource: ChangeSource {
     private let ownPID = getpid()
     /// What is asked for: renames with both names, or their two halves before Linux 5.17.
     private let mask: UInt64
+    private let isEnding = Atomic(false)
     private let buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferSize, alignment: 8)
 
     private(set) var coverage = StoreWatcher.Coverage.all
@@ -66,9 +68,11 @@ final class FanotifySource: ChangeSource {
         }
     }
 
+    func end() { isEnding.store(true, ordering: .relaxed) }
+
     func collect(into changes: inout [OutsideChange]) throws(Errno) -> NextCollection {
         var total = 0
-        while changes.count < Self.batchLimit, total < Self.readLimit {
+        while changes.count < Self.batchLimit, total < Self.readLimit, !isEnding.load(ordering: .relaxed) {
             let length = cl_read(queue, buffer, Self.bufferSize)
             if length == -Int(EAGAIN) { return total < Self.busyThreshold ? .whenReadable : .atOnce }
             total += try check(length)
@@ -90,6 +94,7 @@ final class FanotifySource: ChangeSource {
             let moved = event.mask & (CL_FAN_RENAME | CL_FAN_MOVED_FROM | CL_FAN_MOVED_TO) != 0
             if moved, event.mask & CL_FAN_ONDIR != 0 { resolver.foldersMoved() }
             if event.pid == ownPID { continue }
+            if isEnding.load(ordering: .relaxed) { return }
             if event.mask & CL_FAN_Q_OVERFLOW != 0 {
                 resolver.foldersMoved()
                 changes.append(rootPlace.change(.overflow, to: nil, isFolder: true, by: nil))

@@ -3,24 +3,92 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// The path of a folder found by going up, for paths longer than the kernel tells (PATH_MAX). Reads every folder on the way:
-/// slow, and rare.
-enum FolderClimb {
-    /// The path of `folder` below the folder `root`; nil if it does not lie in there. Throws ENOENT if it was moved
+/// The paths of folders found by going up, for paths longer than the kernel tells (PATH_MAX). Reads every folder of the store on
+/// the way: slow, and rare.
+///
+/// Anybody on the store's file system can make folders as deep as they like, and change them without end. So a climb ends at a
+/// folder that is known to lie outside of the store or too deep in it: a neighbour's tree is climbed once, 2 us a level, and then costs
+/// a step a folder.
+/// Not thread-safe.
+struct FolderClimb {
+    /// What lies deeper is not found: as deep as the mount's own paths go.
+    static let deepest = 2_048
+
+    /// A climb that is longer than this finds nothing, wherever it would lead.
+    private static let longest = 65_536
+
+    private let root: FileIdentity
+    /// Folders that were found to lie outside of the store, or too deep in it, until a folder was moved somewhere.
+    private var outside: Set<FileIdentity> = []
+    private static let outsideLimit = 2 * longest
+    /// The folder that was found last, and its path.
+    private var last: (identity: FileIdentity, path: StorePath)?
+
+    init(root: FileIdentity) { self.root = root }
+
+    /// A folder was moved, somewhere.
+    mutating func foldersMoved() {
+        outside.removeAll()
+        last = nil
+    }
+
+    /// The path of `folder` below the root; nil if it does not lie in there, or too deep. Throws ENOENT if it was moved
     /// meanwhile.
-    static func path(of folder: Descriptor, below root: FileIdentity) throws(Errno) -> StorePath? {
+    mutating func path(of folder: Descriptor) throws(Errno) -> StorePath? {
+        let start = FileIdentity(try OpenFolder.status(of: folder))
+        guard let levels = try levelsBelowKnown(folder, start) else { return nil }
         var names: [EntryName] = []
-        var folder = folder
-        var identity = FileIdentity(try OpenFolder.status(of: folder))
-        while identity != root {
-            let parent = try Descriptor(opening: "..", in: folder, flags: O_RDONLY | O_DIRECTORY)
+        var parent = folder
+        var identity = start
+        for _ in 0..<levels {
+            parent = try Self.parent(of: parent)
             let parentIdentity = FileIdentity(try OpenFolder.status(of: parent))
-            if parentIdentity == identity { return nil }
-            names.append(try name(of: identity, in: parent))
-            folder = parent
+            names.append(try Self.name(of: identity, in: parent))
             identity = parentIdentity
         }
-        return StorePath(unchecked: Array(names.reversed().map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
+        var bytes: [UInt8] = []
+        if identity != root {
+            // Else a folder was moved between the two ways up.
+            guard let last, last.identity == identity else { throw .noSuchFileOrDirectory }
+            bytes = Array(last.path.bytes)
+        }
+        for name in names.reversed() {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: "/")) }
+            bytes += name.bytes
+        }
+        let path = StorePath(unchecked: bytes)
+        last = (start, path)
+        return path
+    }
+
+    /// How many levels up the root is, or the folder that was found last; nil if neither is above. Without a look at names.
+    private mutating func levelsBelowKnown(_ folder: Descriptor, _ start: FileIdentity) throws(Errno) -> Int? {
+        var passed: [FileIdentity] = []
+        var current = folder
+        var identity = start
+        while identity != root, identity != last?.identity {
+            passed.append(identity)
+            if outside.contains(identity) { return keepOutside(passed[...]) }
+            if passed.count > Self.longest { return keepOutside(passed[...0]) }
+            current = try Self.parent(of: current)
+            let parentIdentity = FileIdentity(try OpenFolder.status(of: current))
+            if parentIdentity == identity { return keepOutside(passed[...]) }
+            identity = parentIdentity
+        }
+        let base = identity == root ? 0 : last?.path.depth ?? 0
+        // The first is the deepest.
+        let tooDeep = base + passed.count - Self.deepest
+        return tooDeep > 0 ? keepOutside(passed.prefix(tooDeep)) : passed.count
+    }
+
+    private mutating func keepOutside(_ folders: ArraySlice<FileIdentity>) -> Int? {
+        if outside.count + folders.count > Self.outsideLimit { outside.removeAll() }
+        outside.formUnion(folders)
+        return nil
+    }
+
+    private static func parent(of folder: Descriptor) throws(Errno) -> Descriptor {
+        try Descriptor(opening: "..", in: folder, flags: O_RDONLY | O_DIRECTORY)
     }
 
     private static func name(of identity: FileIdentity, in parent: Descriptor) throws(Errno) -> EntryName {

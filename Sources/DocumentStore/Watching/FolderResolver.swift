@@ -10,6 +10,7 @@ import SystemPackage
 final class FolderResolver {
     private let root: Descriptor
     private let rootIdentity: FileIdentity
+    private var climb: FolderClimb
     /// On the store's file system, and not O_PATH, as open_by_handle_at(2) wants it.
     private let mount: Descriptor
     /// By file system id: the mounts inside the store through which its folders may be seen. For those but the root no
@@ -30,6 +31,7 @@ final class FolderResolver {
         self.root = root
         self.mount = mount
         rootIdentity = FileIdentity(try OpenFolder.status(of: root))
+        climb = FolderClimb(root: rootIdentity)
     }
 
     /// Says through which mounts the store shows which file system.
@@ -42,6 +44,7 @@ final class FolderResolver {
     func foldersMoved() {
         newer.removeAll(keepingCapacity: true)
         older.removeAll(keepingCapacity: true)
+        climb.foldersMoved()
         prefix = nil
     }
 
@@ -99,7 +102,7 @@ final class FolderResolver {
             do throws(Errno) {
                 absolute = try DescriptorPath.read(folder)
             } catch .fileNameTooLong {
-                return try FolderClimb.path(of: folder, below: rootIdentity)
+                return try climb.path(of: folder)
             }
             guard let path = DescriptorPath.inside(try rootPrefix(), absolute) else { return nil }
             if path.isRoot { return identity == rootIdentity ? path : nil }

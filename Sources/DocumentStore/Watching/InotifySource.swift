@@ -59,6 +59,9 @@ final class InotifySource: ChangeSource {
         return .all
     }
 
+    /// A collection takes no longer than a slice.
+    func end() {}
+
     func collect(into changes: inout [OutsideChange]) throws(Errno) -> NextCollection {
         while changes.count < Self.batchLimit {
             let length = cl_read(queue, buffer, Self.bufferSize)

@@ -87,6 +87,7 @@ public final class StoreWatcher: Sendable {
     public func stop() {
         guard let running = thread.withLock({ $0.take() }) else { return }
         _ = cl_eventfd_signal(stopSignal.number)
+        watching.end()
         if running.isCurrent {
             running.detach()
         } else {
@@ -155,6 +156,9 @@ private final class Watching: @unchecked Sendable {
             coverage.withLock { $0 = .partial(watched: 0, reason: "reading the kernel's events failed: \(error)") }
         }
     }
+
+    /// From any thread: `source` is a constant, and its `end` may be called from any.
+    func end() { source.end() }
 
     /// The bits: 1 asked to stop, 2 events, 4 something was mounted or unmounted.
     private func wait(_ milliseconds: Int32) throws(Errno) -> Int32 {
