@@ -142,6 +142,7 @@ private struct Application {
 
     private mutating func present(_ facts: DocumentFacts) throws {
         precondition(!facts.path.isRoot, "the root of the store is a folder, not a document")
+        guard facts.path.bytes.count <= StorePath.longest else { return }
         if let row = try documents.row(at: facts.path) {
             var seen = row
             if seen.take(facts) {
@@ -181,6 +182,7 @@ private struct Application {
         if try isFolder || [from, to].contains(where: { try documents.row(at: $0)?.tagsAndPath != nil }) { touchesTags = true }
         try documents.delete(at: to, inside: isFolder)
         try documents.move(from.blob, to: to.blob, inside: isFolder)
+        if isFolder, to.bytes.count > from.bytes.count { departed += try documents.departTooLong(inside: to) }
         try noteSeen(at: to, inside: isFolder)
     }
 

@@ -189,6 +189,15 @@ extension DocumentTable {
         return (db.changesCount, hadTags)
     }
 
+    /// The same for those inside whose paths have become longer than any may be. Returns how many.
+    func departTooLong(inside path: StorePath) throws -> Int {
+        let range = path.insideRange
+        let ids = try db.integers(
+            "SELECT id FROM document WHERE path >= ? AND path < ? AND length(path) > ?", [range.lower, range.upper, StorePath.longest])
+        for id in ids { try depart(id) }
+        return ids.count
+    }
+
     func depart(_ id: Int64) throws {
         try TagTable(db: db).unindex(id)
         try db.run("UPDATE document SET path = NULL, departed = ? WHERE id = ?", [nextDeparture(), id])

@@ -24,6 +24,10 @@ public struct StorePath: Hashable, Sendable {
 
     public init?(_ text: String) { self.init(parsing: text.utf8) }
 
+    /// The most bytes of a path that a system call takes (PATH_MAX, with the NUL). What lies deeper has no path: it can be reached
+    /// from a folder on the way alone, and the index has nothing of it.
+    public static let longest = 4_095
+
     static let slash = UInt8(ascii: "/")
 
     public var isRoot: Bool { bytes.isEmpty }

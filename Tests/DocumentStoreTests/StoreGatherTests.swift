@@ -111,9 +111,9 @@ struct StoreGatherTests {
         var level = folder.root
         let levels = 1_000
         for _ in 0..<levels {
-            for name in ["deeper", "side"] { #expect(cl_mkdirat(level.number, name, 0o755) == 0) }
-            _ = try Descriptor(opening: "side/file", in: level, flags: O_WRONLY | O_CREAT, mode: 0o644)
-            level = try Descriptor(opening: "deeper", in: level, flags: CL_O_PATH)
+            for name in ["de", "si"] { #expect(cl_mkdirat(level.number, name, 0o755) == 0) }
+            _ = try Descriptor(opening: "si/file", in: level, flags: O_WRONLY | O_CREAT, mode: 0o644)
+            level = try Descriptor(opening: "de", in: level, flags: CL_O_PATH)
         }
         var most = 0
         let gather = StoreGather(root: folder.root, batchSize: 10)
@@ -123,6 +123,26 @@ struct StoreGatherTests {
         }
         #expect(gather.counts == StoreGather.Counts(folders: 2 * levels + 1, documents: levels, skipped: 0))
         #expect(most < 200)
+    }
+
+    @Test func whatHasNoPathIsLeftOut() throws {
+        let folder = try TestFolder()
+        var level = folder.root
+        let name = String(repeating: "n", count: 255)
+        for _ in 0..<20 {
+            #expect(cl_mkdirat(level.number, name, 0o755) == 0)
+            _ = try Descriptor(opening: "file", in: level, flags: O_WRONLY | O_CREAT, mode: 0o644)
+            level = try Descriptor(opening: name, in: level, flags: CL_O_PATH)
+        }
+        var longest = 0
+        let gather = StoreGather(root: folder.root)
+        _ = try gather.run(lowPriority: false) { batch in
+            longest = max(longest, batch.map { $0.path.bytes.count }.max() ?? 0)
+            return true
+        }
+        // 16 names of 256 bytes with their slashes would be a path of 4,095; the file in there has none.
+        #expect(gather.counts == StoreGather.Counts(folders: 17, documents: 16, skipped: 2))
+        #expect(longest <= StorePath.longest)
     }
 
     /// How many of this process's descriptors lead into a folder. Other tests run beside this one and have their own.

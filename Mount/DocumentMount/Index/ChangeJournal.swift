@@ -22,6 +22,8 @@ final class ChangeJournal: Sendable {
         case madeAnew(StorePath, takingOverFrom: StorePath)
         case opened(Node, uid_t, ReaderProcess, flags: Int32, at: Int64)
         case written(StorePath, Caller, at: Int64)
+        /// Another document or folder stands here than before.
+        case replaced(StorePath)
         /// More happened than was kept: gather again.
         case overflow
     }
@@ -74,7 +76,7 @@ final class ChangeJournal: Sendable {
     }
 
     func exchanged(_ first: (Node, UnsafePointer<CChar>), _ second: (Node, UnsafePointer<CChar>), by caller: Caller) {
-        guard let one = pathOf(first.0, first.1), let other = pathOf(second.0, second.1) else { return append(.overflow) }
+        guard let one = pathOf(first.0, first.1), let other = pathOf(second.0, second.1) else { return }
         // Two moves in a row would put one over the other.
         events.tell(.changed, one, in: first.0.identity, by: .caller(caller))
         events.tell(.changed, other, in: second.0.identity, by: .caller(caller))
@@ -85,7 +87,7 @@ final class ChangeJournal: Sendable {
         from: (Node, UnsafePointer<CChar>), to: (Node, UnsafePointer<CChar>), isFolder: Bool, replaces: Bool,
         takesOver: Tunnel.Takeover, by caller: Caller
     ) {
-        guard let old = pathOf(from.0, from.1), let new = pathOf(to.0, to.1) else { return append(.overflow) }
+        guard let old = pathOf(from.0, from.1), let new = pathOf(to.0, to.1) else { return }
         events.tell(.moved, new, in: to.0.identity, from: old, in: from.0.identity, by: .caller(caller))
         // For who shows the document it is the same one, saved.
         if replaces, !isFolder { events.tell(.changed, new, in: to.0.identity, by: .caller(caller)) }
@@ -155,8 +157,29 @@ final class ChangeJournal: Sendable {
         parent.path?.appending(EntryName(copying: name))
     }
 
-    private func append(_ event: Event?) {
-        guard let event else { return }
+    /// What the index has a place for: it has none for paths that are too long to be opened.
+    private func append(_ event: Event) {
+        func has(_ path: StorePath) -> Bool { path.bytes.count <= StorePath.longest }
+        switch event {
+        case .opened, .overflow: put(event)
+        case .present(let path), .absent(let path), .replaced(let path), .madeAnew(let path, _), .written(let path, _, _):
+            if has(path) { put(event) }
+        case .moved(let old, let new, let isFolder, _, _):
+            if has(old), has(new) { return put(event) }
+            if has(old) { put(.absent(old)) }
+            if has(new) { put(isFolder ? .replaced(new) : .present(new)) }
+        case .movedOutside(let old, let new, _):
+            if has(old), has(new) { return put(event) }
+            if has(old) { put(.absent(old)) }
+            if has(new) { put(.replaced(new)) }
+        case .exchanged(let one, let other):
+            if has(one), has(other) { return put(event) }
+            if has(one) { put(.replaced(one)) }
+            if has(other) { put(.replaced(other)) }
+        }
+    }
+
+    private func put(_ event: Event) {
         lastEvent.store(cl_monotonic_ns(), ordering: .relaxed)
         follower?(event)
         let isFirst = state.withLock { state -> Bool in
@@ -169,11 +192,11 @@ final class ChangeJournal: Sendable {
     }
 
     /// Waits until there are events and no more come for `pause` seconds, for `longest` seconds at most; or for `idle` seconds
-    /// if none come at all. Not at all once `endWaiting` was called.
-    func waitForPause(of pause: Double, atMost longest: Double, idle: Double) {
+    /// if none come at all, nil: for as long as that takes. Not at all once `endWaiting` was called.
+    func waitForPause(of pause: Double, atMost longest: Double, idle: Double?) {
         var count = state.withLock { $0.events.count }
         if count == 0 {
-            wake.wait(seconds: idle)
+            if let idle { wake.wait(seconds: idle) } else { wake.wait() }
             count = state.withLock { $0.events.count }
         }
         var waited = 0.0

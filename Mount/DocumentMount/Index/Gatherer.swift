@@ -1,3 +1,4 @@
+import CLinux
 import DocumentIndex
 import DocumentStore
 import FuseKernel
@@ -5,6 +6,7 @@ import Glibc
 import Logging
 import StorePrimitives
 import Synchronization
+import SystemPackage
 
 /// Walks the store, or a folder of it, into the index, one after another on a thread of low priority: at start, after
 /// changes nobody saw, and for folders that came from outside.
@@ -18,8 +20,11 @@ final class Gatherer: @unchecked Sendable {
 
     private struct State {
         var waiting: [StorePath] = []
-        /// To be gathered after the next pause.
+        /// To be gathered after a pause, which grows as long as no gather comes to its end.
         var late: [StorePath] = []
+        var pause = Gatherer.shortestPause
+        /// When they are, on the monotonic clock.
+        var due: Int64 = 0
         var current: StoreGather?
         var progress = Progress()
         var isOver = false
@@ -59,19 +64,32 @@ final class Gatherer: @unchecked Sendable {
         }
     }
 
+    /// Seconds.
+    private static let shortestPause = 2.0
+    private static let longestPause = 600.0
+    /// With more folders waiting than these the whole store is gathered instead.
+    private static let capacity = 1_000
+
     /// Has a folder gathered soon; one inside a folder that waits already is not kept twice.
     func gather(_ folder: StorePath) {
-        state.withLock { state in
-            if state.waiting.contains(where: { $0 == folder || folder.isInside($0) }) { return }
-            state.waiting.removeAll { $0.isInside(folder) }
-            state.waiting.append(folder)
-        }
+        guard folder.bytes.count <= StorePath.longest else { return }
+        state.withLock { Self.add(folder, to: &$0.waiting) }
         wake.signal()
     }
 
-    /// As `gather`, after a pause in which a passing trouble may pass.
+    private static func add(_ folder: StorePath, to folders: inout [StorePath]) {
+        if folders.contains(where: { $0 == folder || folder.isInside($0) }) { return }
+        folders.removeAll { $0.isInside(folder) }
+        if folders.count < capacity { folders.append(folder) } else { folders = [.root] }
+    }
+
+    /// As `gather`, after a pause in which a passing trouble may pass: two seconds at first, ten minutes at last.
     func gatherLater(_ folder: StorePath) {
-        state.withLock { if !$0.late.contains(folder) { $0.late.append(folder) } }
+        state.withLock { state in
+            if state.late.isEmpty { state.due = cl_monotonic_ns() + Int64(state.pause * 1e9) }
+            Self.add(folder, to: &state.late)
+        }
+        wake.signal()
     }
 
     /// A folder moved while a gather runs may be missed at both places.
@@ -81,16 +99,18 @@ final class Gatherer: @unchecked Sendable {
 
     private func next() -> StorePath? {
         while true {
-            let (folder, isOver) = state.withLock { state in
-                (state.waiting.isEmpty || state.isOver ? nil : state.waiting.removeFirst(), state.isOver)
+            let (folder, isOver, due) = state.withLock { state -> (StorePath?, Bool, Int64?) in
+                if !state.late.isEmpty, state.due <= cl_monotonic_ns() {
+                    for folder in state.late { Self.add(folder, to: &state.waiting) }
+                    state.late = []
+                    state.pause = min(state.pause * 2, Self.longestPause)
+                }
+                let folder = state.waiting.isEmpty || state.isOver ? nil : state.waiting.removeFirst()
+                return (folder, state.isOver, state.late.isEmpty ? nil : state.due)
             }
             if isOver { return nil }
             if let folder { return folder }
-            wake.wait(seconds: 2)
-            state.withLock { state in
-                state.waiting += state.late
-                state.late = []
-            }
+            if let due { wake.wait(seconds: Double(max(0, due - cl_monotonic_ns())) / 1e9) } else { wake.wait() }
         }
     }
 
@@ -104,7 +124,13 @@ final class Gatherer: @unchecked Sendable {
         }
         var outcome = "failed"
         do {
-            if try walk(gather, folder) { outcome = "done" }
+            if try walk(gather, folder) {
+                outcome = "done"
+                state.withLock { $0.pause = Self.shortestPause }
+            }
+        } catch let error as Errno where Self.isGone(error) && !folder.isRoot {
+            // Whoever took it away has told so.
+            outcome = "done"
         } catch {
             gatherLater(folder)
             log.warning("gathering \(folder.isRoot ? "the store" : "\(folder)") failed: \(error)")
@@ -117,6 +143,11 @@ final class Gatherer: @unchecked Sendable {
             }
             state.current = nil
         }
+    }
+
+    /// Whether there is no folder under the name any more, or the name is none that the store's file system takes.
+    private static func isGone(_ error: Errno) -> Bool {
+        [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .fileNameTooLong].contains(error)
     }
 
     /// Returns whether the walk came to its end.

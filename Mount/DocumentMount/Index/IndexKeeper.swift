@@ -43,7 +43,8 @@ final class IndexKeeper: @unchecked Sendable {
         thread = NamedThread("quire-index") { [unowned self] in
             _ = cl_set_thread_nice(10)
             while deadline.load(ordering: .relaxed) == .max {
-                journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: Self.settlingInterval)
+                let isSettled = processing.withLock { classifier.nextSettling == nil }
+                journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: isSettled ? nil : Self.settlingInterval)
                 catchUp()
             }
         }
@@ -113,6 +114,10 @@ final class IndexKeeper: @unchecked Sendable {
             case .written(let path, let caller, let time):
                 batch.look(for: path, at: place)
                 batch.use(path, caller.uid, time)
+            case .replaced(let path):
+                batch.add(.absent(path))
+                batch.look(for: path, at: place)
+                gatherer.gather(path)
             case .overflow: gatherer.gather(.root)
             }
             guard batch.changes.count >= Self.batchLimit else { continue }

@@ -43,7 +43,8 @@ struct LaterMoves {
         var moves = LaterMoves()
         for index in events.indices.reversed() {
             switch events[index] {
-            case .present(let path), .written(let path, _, _), .madeAnew(let path, _), .moved(_, let path, false, _, _):
+            case .present(let path), .written(let path, _, _), .madeAnew(let path, _), .replaced(let path),
+                .moved(_, let path, false, _, _):
                 places[index] = moves.place(of: path)
             default: break
             }

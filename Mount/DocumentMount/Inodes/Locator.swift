@@ -11,8 +11,8 @@ final class Locator: Sendable {
     /// Folders on other file systems are not kept open: their owner may want to unmount them.
     private let device: UInt64
 
-    init(root: FileIdentity, folderCapacity: Int) {
-        folders = FolderCache(capacity: folderCapacity)
+    init(root: FileIdentity, folders: FolderCache) {
+        self.folders = folders
         device = root.device
     }
 
@@ -27,29 +27,52 @@ final class Locator: Sendable {
 
     /// The O_PATH descriptor of a folder. One lock when it is kept open, else one openat and one statx a level.
     /// Throws .staleNFSFileHandle if it is nowhere under its names: the kernel then walks the path again.
-    func folder(_ node: Node) throws(Errno) -> Descriptor { try folder(node, depth: 0) }
+    func folder(_ node: Node) throws(Errno) -> Descriptor {
+        let (kept, link) = Self.kept(node)
+        if let kept { return kept }
+        return try folder(node, link)
+    }
 
-    private func folder(_ node: Node, depth: Int) throws(Errno) -> Descriptor {
-        let (kept, link) = node.state.withLock { state -> (Descriptor?, Node.Link?) in
+    /// Goes up to a folder that is kept open, and down again. Not by recursion: an app decides how deep a tree is.
+    private func folder(_ node: Node, _ link: Node.Link?) throws(Errno) -> Descriptor {
+        var way: [(node: Node, name: EntryName)] = []
+        var (current, link) = (node, link)
+        var opened: Descriptor?
+        while opened == nil {
+            guard current.isFolder else { throw .notDirectory }
+            // Folders swapped from outside may make their last seen names a circle.
+            guard let here = link, way.count < Self.longestWay else { throw .staleNFSFileHandle }
+            way.append((current, here.name))
+            current = here.parent
+            (opened, link) = Self.kept(current)
+        }
+        guard var parent = opened else { throw .staleNFSFileHandle }
+        while let (node, name) = way.popLast() {
+            parent = try open(name, in: parent, flags: CL_O_PATH | O_DIRECTORY | O_NOFOLLOW, as: node)
+            // The last ones, of which others are looked at next; all of a deep tree would leave no room for anybody's.
+            guard node.identity.device == device, way.count < Self.keptOfWay else { continue }
+            node.state.withLock {
+                $0.folder = parent
+                $0.folderUsed = true
+            }
+            folders.added(node)
+        }
+        return parent
+    }
+
+    /// Levels, each a few microseconds.
+    private static let longestWay = 100_000
+    private static let keptOfWay = 256
+
+    /// A folder's descriptor if it is at hand, else how it was last seen.
+    private static func kept(_ node: Node) -> (Descriptor?, Node.Link?) {
+        node.state.withLock { state in
             if let folder = state.folder {
                 state.folderUsed = true
                 return (folder, nil)
             }
             return (state.pinned, state.link)
         }
-        if let kept { return kept }
-        guard node.isFolder else { throw .notDirectory }
-        // Folders swapped from outside may make their last seen names a circle.
-        guard let link, depth < Node.maximumDepth else { throw .staleNFSFileHandle }
-        let parent = try folder(link.parent, depth: depth + 1)
-        let opened = try open(link.name, in: parent, flags: CL_O_PATH | O_DIRECTORY | O_NOFOLLOW, as: node)
-        guard node.identity.device == device else { return opened }
-        node.state.withLock {
-            $0.folder = opened
-            $0.folderUsed = true
-        }
-        folders.added(node)
-        return opened
     }
 
     /// What statx tells of the node now.

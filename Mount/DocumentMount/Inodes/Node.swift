@@ -20,6 +20,10 @@ final class Node: @unchecked Sendable {
     /// How often the kernel was told of the node. Guarded by the node's shard of the table.
     var lookups: UInt64 = 0
 
+    /// Where the folder cache keeps it, and that the kernel has forgotten it, for good. Guarded by that cache's lock.
+    var cachePlace: Int?
+    var isForgotten = false
+
     let state = Mutex(State())
 
     /// Made here and never given any: the kernel asks for security.capability before the first write to each file, which is
@@ -136,6 +140,24 @@ final class Node: @unchecked Sendable {
         generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
+    /// Lets go of the folders above that nobody else holds one after another: each by the one below it would take stack for every
+    /// level of a tree.
+    deinit {
+        var above = takeParent()
+        while var folder = above {
+            above = nil
+            guard isKnownUniquelyReferenced(&folder) else { return }
+            above = folder.takeParent()
+        }
+    }
+
+    private func takeParent() -> Node? {
+        state.withLock { state in
+            defer { state.link = nil }
+            return state.link?.parent
+        }
+    }
+
     /// Whether the file was seen with more than one name.
     var hasOtherNames: Bool { state.withLock { $0.hasOtherNames } }
 
@@ -238,15 +260,15 @@ extension Node {
     }
 
     /// As deep as a path of PATH_MAX bytes can be.
-    static let maximumDepth = 2_048
+    private static let maximumDepth = 2_048
 
     var currentLink: Link? { state.withLock { $0.link } }
 
     /// The name under which it stands, or stood last.
     var place: Link? { state.withLock { $0.link ?? $0.lastLink } }
 
-    /// The node's path in the store by the names last seen; nil if it has none any more. A claim's version of a document has the
-    /// document's. O(depth).
+    /// The node's path in the store by the names last seen; nil if it has none any more, or is so deep that no path leads there. A
+    /// claim's version of a document has the document's. O(depth).
     var path: StorePath? {
         var names: [EntryName] = []
         var node = self

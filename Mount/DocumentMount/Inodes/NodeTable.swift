@@ -11,13 +11,15 @@ final class NodeTable: Sendable {
     let root: Node
 
     private let makers = ForgottenMakers()
+    private let folders: FolderCache
 
     private final class Shard: Sendable {
         let nodes = Mutex<[FileIdentity: Node]>([:])
     }
 
     /// - Parameter root: the store's own folder, which stays for the table's life.
-    init(root: Node) {
+    init(root: Node, folders: FolderCache) {
+        self.folders = folders
         shards = (0..<16).map { _ in Shard() }
         self.root = root
         shard(of: root.identity).nodes.withLock { $0[root.identity] = root }
@@ -90,6 +92,7 @@ final class NodeTable: Sendable {
             return true
         }
         guard isLast else { return }
+        if node.isFolder, node.item == nil { folders.forgotten(node) }
         let maker = node.state.withLock { state in
             // The journal may keep the node for a while; an unlinked file's space is free now.
             state.pinned = nil

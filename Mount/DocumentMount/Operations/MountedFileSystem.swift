@@ -47,8 +47,9 @@ final class MountedFileSystem: FileSystemOperations {
     ) throws(Errno) {
         let root = Node(identity: FileIdentity(rootStatus), type: S_IFDIR, isRoot: true)
         root.state.withLock { $0.folder = store }
-        table = NodeTable(root: root)
-        locator = Locator(root: root.identity, folderCapacity: folderCapacity)
+        let folders = FolderCache(capacity: folderCapacity)
+        table = NodeTable(root: root, folders: folders)
+        locator = Locator(root: root.identity, folders: folders)
         self.store = store
         self.privileges = privileges
         self.journal = journal

@@ -40,25 +40,45 @@ extension MountedFileSystem {
     /// that is made at once. Should nothing of the claim be published, `quire recover` has the documents.
     /// Throws EBUSY if one of them cannot be kept, or others have put something into the folder.
     func clearRemoved(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) {
-        let shown = EntryName(copying: name)
-        guard coordinator.gate.isGuarded.load(ordering: .relaxed),
-            let staged = workspaces.staged(shown, in: parent, for: caller), staged.hidden == nil, let base = staged.base
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return }
+        // What is in a folder goes before it. Not by recursion: the claim decides how deep a tree is.
+        var waiting = [(parent: parent, name: EntryName(copying: name), isEmptied: false)]
+        while let (parent, name, isEmptied) = waiting.popLast() {
+            guard !isEmptied, let inside = try removedFolder(name, in: parent, caller) else {
+                try clearRemoved(caller, in: parent, shown: name)
+                continue
+            }
+            waiting.append((parent, name, true))
+            for name in try workspaces.names(in: inside) {
+                guard workspaces.staged(name, in: inside, for: caller).map({ $0.hidden == nil }) == true else { throw .resourceBusy }
+                waiting.append((inside, name, false))
+            }
+        }
+    }
+
+    /// The folder under a name, if the claim that the caller works for has removed it and it is still there.
+    private func removedFolder(_ name: EntryName, in parent: Node, _ caller: Caller) throws(Errno) -> Node? {
+        guard let staged = workspaces.staged(name, in: parent, for: caller), staged.isRemovedFolder, let base = staged.base,
+            try workspaces.base(of: name, in: parent)?.identity == base.identity
+        else { return nil }
+        return node(name, in: try locator.folder(parent))
+    }
+
+    /// One name; a folder is empty.
+    private func clearRemoved(_ caller: Caller, in parent: Node, shown: EntryName) throws(Errno) {
+        guard let staged = workspaces.staged(shown, in: parent, for: caller), staged.hidden == nil, let base = staged.base
         else { return }
         let folder = try locator.folder(parent)
         if try workspaces.base(of: shown, in: parent)?.identity == base.identity {
-            if staged.isRemovedFolder, let node = node(shown, in: folder) {
-                for name in try workspaces.names(in: node) {
-                    guard workspaces.staged(name, in: node, for: caller).map({ $0.hidden == nil }) == true
-                    else { throw .resourceBusy }
-                    try name.withCString { (name) throws(Errno) in try clearRemoved(caller, in: node, name: name) }
-                }
-            } else if base.type == S_IFREG {
+            if base.type == S_IFREG {
                 guard let path = parent.path?.appending(shown),
                     (try? saves.store.keepRemoved(shown, in: folder, document: path, by: privileges.user(caller))) != nil
                 else { throw .resourceBusy }
             }
-            try removeFromStore(in: parent, name: name, isFolder: staged.isRemovedFolder)
-            journal.removed(in: parent, name: name, by: caller)
+            try shown.withCString { (name) throws(Errno) in
+                try removeFromStore(in: parent, name: name, isFolder: staged.isRemovedFolder)
+                journal.removed(in: parent, name: name, by: caller)
+            }
         }
         workspaces.unstage(Workspaces.Place(folder: parent, name: shown), for: staged.claim)
     }

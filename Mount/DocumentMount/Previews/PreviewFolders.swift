@@ -30,6 +30,7 @@ final class PreviewsFolder: VirtualItem {
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
+        guard path.bytes.count <= StorePath.longest else { throw .fileNameTooLong }
         guard let status = service.thumbnails.status(of: path) else { throw .noSuchFileOrDirectory }
         switch status.st.st_mode & S_IFMT {
         case S_IFDIR:

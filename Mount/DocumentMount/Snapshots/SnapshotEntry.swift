@@ -119,11 +119,24 @@ final class SnapshotFolder: VirtualItem {
     /// Leaf. Nil when the claim has ended.
     private let content: Mutex<Content?>
 
-    init(key: [UInt8], status: cl_status, inode: Descriptor, _ entries: [(name: EntryName, item: any VirtualItem)]) {
+    /// Empty, until `fill`.
+    init(key: [UInt8], status: cl_status, inode: Descriptor) {
         self.key = key
         self.status = status
+        content = Mutex(Content(inode: inode, entries: [], places: [:]))
+    }
+
+    func fill(_ entries: [(name: EntryName, item: any VirtualItem)]) {
         let places = Dictionary(entries.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        content = Mutex(Content(inode: inode, entries: entries, places: places))
+        content.withLock { content in content = content.map { Content(inode: $0.inode, entries: entries, places: places) } }
+    }
+
+    /// Lets go of what is in it one after another: each folder by the one above would take stack for every level.
+    deinit {
+        var items = end()
+        while let item = items.popLast() {
+            if let folder = item as? SnapshotFolder { items += folder.end() }
+        }
     }
 
     var inode: Descriptor? { content.withLock { $0?.inode } }
@@ -141,7 +154,7 @@ final class SnapshotFolder: VirtualItem {
     func attributes(_ caller: Credentials, inode: UInt64) -> stat { snapshotAttributes(status, inode: inode) }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        let item = content.withLock { content in content?.places[name].map { content!.entries[$0].item } }
+        let item = content.withLock { content in content.flatMap { content in content.places[name].map { content.entries[$0].item } } }
         guard let item else { throw .noSuchFileOrDirectory }
         return item
     }

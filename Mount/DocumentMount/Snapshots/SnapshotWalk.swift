@@ -28,6 +28,8 @@ struct SnapshotWalk {
         let identity: FileIdentity?
     }
     private var named: [Named] = []
+    /// Folders yet to be listed. Not by recursion: an app decides how deep a tree is.
+    private var unlisted: [(item: SnapshotFolder, inode: Descriptor)] = []
     /// Of each folder, what shows that names in it are the same still.
     private var folders: [(folder: Descriptor, status: cl_status, known: (node: Node, moment: NameChanges.Moment)?)] = []
 
@@ -41,8 +43,8 @@ struct SnapshotWalk {
         self.takesFolders = takesFolders
     }
 
-    /// What stands at a path; nil if there is nothing. Throws .tooManyOpenFiles over the limit, .isDirectory for a folder that
-    /// is not to be taken.
+    /// What stands at a path, with all that is in it; nil if there is nothing. `key` is the claim's: each item gets one made of it
+    /// and its number. Throws .tooManyOpenFiles over the limit, .isDirectory for a folder that is not to be taken.
     mutating func item(at path: StorePath, under store: Descriptor, key: [UInt8]) throws(Errno) -> (any VirtualItem)? {
         guard let folder = try Self.folder(path.parent, under: store) else {
             named.append(Named(folder: path.parent, folderIdentity: nil, name: nil, identity: nil))
@@ -58,7 +60,10 @@ struct SnapshotWalk {
         }
         named.append(
             Named(folder: path.parent, folderIdentity: Self.identity(of: folder), name: place, identity: inode.flatMap(Self.identity)))
-        return try inode.map { (inode) throws(Errno) in try item(inode, in: folder, key: key + path.bytes) }
+        guard let inode else { return nil }
+        let found = try item(inode, in: folder, key: key)
+        while let (folder, inode) = unlisted.popLast() { folder.fill(try entries(of: inode, key: key)) }
+        return found
     }
 
     /// Nil if there is none. No link on the way is followed: the path's folders are where a lookup through the mount found them.
@@ -106,9 +111,12 @@ struct SnapshotWalk {
         return shown
     }
 
+    /// A folder is still to be listed.
     private mutating func item(_ inode: Descriptor, in folder: Descriptor, key: [UInt8]) throws(Errno) -> any VirtualItem {
         count += 1
         guard count <= limit else { throw .tooManyOpenFiles }
+        // Of one size, however deep it lies.
+        let key = key + withUnsafeBytes(of: count) { Array($0) }
         var status = cl_status()
         _ = try check(cl_statx_fd(inode.number, &status))
         guard status.st.st_mode & S_IFMT == S_IFDIR else {
@@ -122,7 +130,9 @@ struct SnapshotWalk {
         guard takesFolders else { throw .isDirectory }
         let node = table.known(FileIdentity(status))
         folders.append((inode, status, node.map { ($0, $0.nameChanges.now) }))
-        return SnapshotFolder(key: key, status: status, inode: inode, try entries(of: inode, key: key))
+        let found = SnapshotFolder(key: key, status: status, inode: inode)
+        unlisted.append((found, inode))
+        return found
     }
 
     private mutating func entries(of folder: Descriptor, key: [UInt8]) throws(Errno) -> [(EntryName, any VirtualItem)] {
@@ -139,7 +149,7 @@ struct SnapshotWalk {
             guard let place = place(of: name, in: staged) else { continue }
             // What is gone since it was listed the look at the folder's times will tell.
             guard let inode = try Self.opened(place, in: folder) else { continue }
-            entries.append((name, try item(inode, in: folder, key: key + [UInt8(ascii: "/")] + name.bytes)))
+            entries.append((name, try item(inode, in: folder, key: key)))
         }
         return entries
     }

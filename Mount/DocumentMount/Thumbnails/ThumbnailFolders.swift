@@ -75,6 +75,7 @@ final class ThumbnailFolder: VirtualItem {
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
+        guard path.bytes.count <= StorePath.longest else { throw .fileNameTooLong }
         if let status = service.status(of: path), status.st.st_mode & S_IFMT == S_IFDIR {
             guard service.reach.may(caller, path, X_OK) else { throw .permissionDenied }
             return ThumbnailFolder(service, size, path)

@@ -40,7 +40,10 @@ public final class FolderWalk {
 
     private let root: Descriptor
     private let start: StorePath
+    private let longestPath: Int
     private var frames: [Frame] = []
+    /// Of `frames`.
+    private var ancestors: Set<FileIdentity> = []
     private var path: [UInt8]
     private var started = false
     private let buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferSize, alignment: 8)
@@ -48,9 +51,11 @@ public final class FolderWalk {
     /// Folders that could not be opened or read, and folders left out because they are their own ancestor.
     public private(set) var skipped = 0
 
-    /// A walk of the folder at `start`, below `root`, which may be an O_PATH descriptor.
-    public init(root: Descriptor, startingAt start: StorePath = .root) {
+    /// A walk of the folder at `start`, below `root`, which may be an O_PATH descriptor. Folders whose path has more than
+    /// `longestPath` bytes are skipped.
+    public init(root: Descriptor, startingAt start: StorePath = .root, longestPath: Int = .max) {
         self.root = root
+        self.longestPath = longestPath
         self.start = start
         path = start.bytes
     }
@@ -67,7 +72,7 @@ public final class FolderWalk {
         while let top = frames.indices.last {
             path.removeSubrange(frames[top].pathLength...)
             guard let name = frames[top].pending.popLast() else {
-                frames.removeLast()
+                ancestors.remove(frames.removeLast().identity)
                 continue
             }
             if let visit = enter(name, from: top) { return visit }
@@ -100,6 +105,7 @@ public final class FolderWalk {
     }
 
     private func push(_ descriptor: Descriptor, identity: FileIdentity) -> Visit {
+        ancestors.insert(identity)
         frames.append(Frame(pathLength: path.count, identity: identity, descriptor: descriptor, pending: []))
         if frames.count > Self.keptOpen { frames[frames.count - 1 - Self.keptOpen].descriptor = nil }
         return Visit(
@@ -113,7 +119,7 @@ public final class FolderWalk {
             let descriptor = try OpenFolder.named(name, in: parent)
             if frames[top].pending.isEmpty { frames[top].descriptor = nil }
             let identity = FileIdentity(try OpenFolder.status(of: descriptor))
-            if frames.contains(where: { $0.identity == identity }) {
+            if ancestors.contains(identity) || path.count + 1 + name.bytes.count > longestPath {
                 skipped += 1
                 return nil
             }

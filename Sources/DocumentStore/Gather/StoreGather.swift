@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 public import StorePrimitives
 import Synchronization
 public import SystemPackage
@@ -64,7 +65,7 @@ public final class StoreGather: Sendable {
             _ = cl_set_thread_nice(10)
             _ = cl_set_thread_io_idle()
         }
-        let walk = FolderWalk(root: root, startingAt: start)
+        let walk = FolderWalk(root: root, startingAt: start, longestPath: StorePath.longest)
         var reader = FileFactsReader()
         var batch: [FileFacts] = []
         batch.reserveCapacity(batchSize)
@@ -74,6 +75,11 @@ public final class StoreGather: Sendable {
             reader.enter(folder.descriptor)
             walk.list(folder) { name, kind in
                 guard kind == .file else { return true }
+                // It has no path by which anybody could ask for it.
+                if folder.path.bytes.count + 1 + strlen(name) > StorePath.longest {
+                    unreadableFiles += 1
+                    return true
+                }
                 do throws(Errno) {
                     guard let facts = try reader.read(name, path: { folder.path.appending(EntryName(copying: name)) })
                     else { return true }

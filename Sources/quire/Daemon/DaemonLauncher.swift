@@ -7,8 +7,6 @@ import SystemPackage
 enum DaemonLauncher {
     /// How long a daemon may take until its mount answers; opening a large index is the longest part.
     private static let patience = Duration.seconds(30)
-    /// A log longer than this is put aside when a daemon starts.
-    private static let longestLog = 1 << 20
     private static let readyNumber: Int32 = 3
 
     /// Runs this program again with `arguments` as a daemon: own session, no terminal, messages to `log`. Returns its
@@ -40,7 +38,7 @@ enum DaemonLauncher {
 
     private static func openLog(_ path: String) throws(CommandFailure) -> Descriptor {
         var status = stat()
-        if stat(path, &status) == 0, status.st_size > longestLog { rename(path, path + ".old") }
+        if stat(path, &status) == 0, status.st_size > DaemonLog.longest { rename(path, path + ".old") }
         do {
             return try Descriptor(opening: path, flags: O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
         } catch {

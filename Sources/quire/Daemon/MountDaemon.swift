@@ -11,7 +11,7 @@ enum MountDaemon {
         _ configuration: MountConfiguration, onReady: @escaping @Sendable () -> Void,
         makeStore: (MountConfiguration, Logger) throws -> any ServedStore
     ) throws(CommandFailure) {
-        let log = makeLog()
+        let log = makeLog(configuration)
         // Held until this process ends, whatever happens below.
         let lock = try StoreLock(stateFolder: configuration.stateFolder, mountPoint: configuration.mountPoint)
         defer { withExtendedLifetime(lock) {} }
@@ -47,9 +47,9 @@ enum MountDaemon {
     }
 
     /// Logs to standard error, which is the terminal or the log file, from the level that QUIRE_LOG_LEVEL names (notice).
-    private static func makeLog() -> Logger {
+    private static func makeLog(_ configuration: MountConfiguration) -> Logger {
         let level = getenv("QUIRE_LOG_LEVEL").flatMap { Logger.Level(rawValue: String(cString: $0)) } ?? .notice
-        var log = Logger(label: "quire") { StreamLogHandler.standardError(label: $0) }
+        var log = Logger(label: "quire") { DaemonLog(label: $0, file: configuration.stateFolder + "/log") }
         log.logLevel = level
         return log
     }

@@ -1,0 +1,68 @@
+import CLinux
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+
+/// The daemon's log on standard error, which is the terminal, the service manager's, or the log file in the state folder. It says a
+/// thing once and counts repetitions (`MessageEconomy`), and the file is bounded, too: when it is full it takes the name `.old`, and
+/// goes on in a new one.
+struct DaemonLog: LogHandler {
+    private var inner: StreamLogHandler
+    private let shared: Shared
+
+    private final class Shared: Sendable {
+        let economy = Mutex(MessageEconomy())
+        /// The log file; nil if the log goes elsewhere.
+        let file: String?
+
+        init(file: String?) { self.file = file }
+    }
+
+    /// The most bytes of a log file; there are two at most.
+    static let longest = 1 << 20
+
+    /// - Parameter file: where the log file is, if standard error is that.
+    init(label: String, file: String) {
+        inner = StreamLogHandler.standardError(label: label)
+        var (own, named) = (stat(), stat())
+        let isFile = fstat(STDERR_FILENO, &own) == 0 && stat(file, &named) == 0 && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+        shared = Shared(file: isFile && own.st_mode & S_IFMT == S_IFREG ? file : nil)
+    }
+
+    func log(event: LogEvent) {
+        // One thread writes at a time: lines stand in order, and the file is changed by one.
+        shared.economy.withLock { economy in
+            for line in economy.lines(for: event.message.description, at: cl_monotonic_ns()) {
+                makeRoom()
+                var event = event
+                event.message = "\(line)"
+                inner.log(event: event)
+            }
+        }
+    }
+
+    private func makeRoom() {
+        guard let file = shared.file else { return }
+        var status = stat()
+        guard fstat(STDERR_FILENO, &status) == 0, status.st_size > Self.longest, rename(file, file + ".old") == 0 else { return }
+        let new = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard new >= 0 else { return }
+        dup2(new, STDERR_FILENO)
+        dup2(new, STDOUT_FILENO)
+        close(new)
+    }
+
+    var logLevel: Logger.Level {
+        get { inner.logLevel }
+        set { inner.logLevel = newValue }
+    }
+    var metadata: Logger.Metadata {
+        get { inner.metadata }
+        set { inner.metadata = newValue }
+    }
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { inner[metadataKey: key] }
+        set { inner[metadataKey: key] = newValue }
+    }
+}
