@@ -45,7 +45,7 @@ public final class MountedStore: Sendable {
         let privileges = Privileges(
             actsForCallers: geteuid() == 0, passthrough: isPrivileged && configuration.options.passthrough == .auto)
 
-        shares = UserShares()
+        shares = UserShares(bounds: HandleShares.bounds(isForOne: !configuration.options.allowOther))
         let index = try Self.openIndex(configuration, log)
         events = EventHub(
             document: { path in (try? index.document(at: path))?.id.rawValue },

@@ -96,6 +96,16 @@ extension DocumentIndex {
         }
     }
 
+    /// How many tags the user keeps, and all users together. O(these).
+    public func keptTags(by user: UserID) throws(IndexError) -> (own: Int, all: Int) {
+        try read { db in
+            (
+                Int(try db.integer("SELECT count(*) FROM tag_keeper WHERE uid = ?", [Int64(user.rawValue)]) ?? 0),
+                Int(try db.integer("SELECT count(*) FROM tag_keeper") ?? 0)
+            )
+        }
+    }
+
     /// From now on the tag shows to the user even without documents, until it is removed. No error if it did before.
     public func keepTag(_ tag: Tag, by user: UserID) throws(IndexError) {
         try write { try TagTable(db: $0).keep(tag, by: user) }

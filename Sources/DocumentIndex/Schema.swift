@@ -18,6 +18,7 @@ enum Schema {
     private static let steps: [@Sendable (Database) throws -> Void] = [
         { try $0.execute(sql: documentsTagsAndRecents) },
         { try addKeepersAndNames(to: $0) },
+        { try $0.execute(sql: "CREATE INDEX tag_keeper_user ON tag_keeper (uid)") },
     ]
 
     private static let documentsTagsAndRecents = """

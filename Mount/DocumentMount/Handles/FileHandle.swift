@@ -30,6 +30,8 @@ final class FileHandle: Sendable {
     private let isRefreshing: Atomic<Bool>
     let isNew: Bool
     let decision: Decision
+    /// It counts for its caller.
+    let isCounted = Atomic<Bool>(false)
     /// A FLUSH has come since the daemon last saw it used.
     let isFlushed = Atomic<Bool>(false)
 

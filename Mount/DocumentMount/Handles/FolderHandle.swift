@@ -43,6 +43,12 @@ final class FolderHandle: @unchecked Sendable {
     /// Guarded by `reading`.
     private var list: List?
     private let reading = ThreadLock()
+    private let shares: UserShares
+    /// Who opened it, for whom it counts.
+    private let user: uid_t
+    private let isCounted: Bool
+    /// Bytes of `readAhead` and `list` that count for the user. Guarded by `reading`.
+    private var charged = 0
 
     private struct List {
         let entries: [ListedEntry]
@@ -62,11 +68,39 @@ final class FolderHandle: @unchecked Sendable {
         }
     }
 
-    /// - Parameter list: of a virtual folder, what it shows now.
-    init(_ source: Source, list: [ListedEntry]? = nil) {
+    /// Counts for the user as long as it lives.
+    init(_ source: Source, _ shares: UserShares, _ user: uid_t) {
         self.source = source
-        self.list = list.map { List(entries: $0) }
+        (self.shares, self.user) = (shares, user)
+        isCounted = shares.take(.openFolders, for: user)
     }
+
+    deinit {
+        if isCounted { shares.giveBack(.openFolders, for: user) }
+        if charged > 0 { shares.giveBack(.listingBytes, charged, for: user) }
+    }
+
+    /// What a virtual folder shows now. Throws ENOMEM if the user has begun too many listings.
+    func begin(_ entries: [ListedEntry]) throws(Errno) { try reading.withLock { () throws(Errno) in try keep(entries) } }
+
+    private func keep(_ entries: [ListedEntry]) throws(Errno) {
+        list = nil
+        guard charge(entries.count * Self.bytesOfEntry) else { throw .noMemory }
+        list = List(entries: entries)
+    }
+
+    /// Counts so many bytes for the user, in place of what was counted. False, and none counted, if that is too much.
+    private func charge(_ bytes: Int) -> Bool {
+        if charged > 0 { shares.giveBack(.listingBytes, charged, for: user) }
+        charged = 0
+        guard bytes > 0 else { return true }
+        guard shares.take(.listingBytes, bytes, for: user) else { return false }
+        charged = bytes
+        return true
+    }
+
+    /// With a name of usual length.
+    private static let bytesOfEntry = 128
 
     /// Calls `body` for each entry of the list from `offset` on until it returns false, which leaves that entry for the next time.
     /// `make` makes the list: for each reading from the start, and for one that continues in what was let go.
@@ -75,7 +109,7 @@ final class FolderHandle: @unchecked Sendable {
     ) throws(Errno) {
         try reading.withLock { () throws(Errno) in
             if let known = list, known.isRead, offset == known.offset { return }
-            if list == nil || list?.isRead == true || (offset == 0 && list?.isNew == false) { list = List(entries: try make()) }
+            if list == nil || list?.isRead == true || (offset == 0 && list?.isNew == false) { try keep(try make()) }
             guard var current = list else { return }
             current.isNew = false
             var place = current.place(of: offset)
@@ -83,6 +117,7 @@ final class FolderHandle: @unchecked Sendable {
             while place < current.entries.count, body(current.entries[place]) { place += 1 }
             if place == current.entries.count, place == first {
                 list = List(entries: [], isNew: false, offset: offset, place: 0, isRead: true)
+                _ = charge(0)
                 return
             }
             (current.offset, current.place) = (place == 0 ? 0 : current.entries[place - 1].offset, place)
@@ -101,7 +136,10 @@ final class FolderHandle: @unchecked Sendable {
             place = (after.firstIndex { $0.offset == offset } ?? after.count) + 1
         } else {
             let isEnd = try reading.withLock { () throws(Errno) in
-                try readAhead.entries(from: offset, of: descriptor, keepsOffsets: after.isEmpty ? nil : Self.offsetsAfter, body)
+                let isEnd = try readAhead.entries(from: offset, of: descriptor, keepsOffsets: after.isEmpty ? nil : Self.offsetsAfter, body)
+                // Without room for more the kernel's entries are read again from where this left off.
+                if isEnd { _ = charge(0) } else if charged == 0, !charge(ReadAhead.capacity) { readAhead = ReadAhead() }
+                return isEnd
             }
             guard isEnd else { return }
         }
@@ -109,7 +147,9 @@ final class FolderHandle: @unchecked Sendable {
     }
 
     struct ReadAhead: ~Copyable {
-        /// 32 KiB: some 800 entries for one system call. Nil before the first reading and after the end.
+        /// Some 800 entries for one system call.
+        static let capacity = 32 << 10
+        /// Nil before the first reading and after the end.
         private var bytes: UnsafeMutableRawBufferPointer?
         private var start = 0
         private var end = 0
@@ -127,7 +167,7 @@ final class FolderHandle: @unchecked Sendable {
                 _ = try check(cl_lseek(descriptor.number, off_t(wanted), SEEK_SET))
                 (start, end, offset) = (0, 0, wanted)
             }
-            let bytes = self.bytes ?? .allocate(byteCount: 32 << 10, alignment: 8)
+            let bytes = self.bytes ?? .allocate(byteCount: Self.capacity, alignment: 8)
             self.bytes = bytes
             while true {
                 if start == end {

@@ -20,16 +20,18 @@ extension MountedFileSystem {
 
     private func openFolder(_ caller: Caller, node: NodeID) throws(Errno) -> OpenedFolder {
         let node = table.node(node)
+        try checkRoom(for: .openFolders, caller)
         if let item = node.item {
             let credentials = credentials(of: caller)
-            let handle = FolderHandle(.list(item, credentials), list: try listing(of: item, credentials, node))
+            let handle = FolderHandle(.list(item, credentials), shares, caller.uid)
+            try handle.begin(try listing(of: item, credentials, node))
             noteLook(at: item, caller)
             return opened(handle, cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
         let isTheSameForAll = node.staged.load().map { !$0.isUsed } ?? true
         let after = node.isRoot ? virtualFolders?.listed ?? [] : []
-        return opened(FolderHandle(.store(descriptor, after: after)), cached: cacheTime != .none && isTheSameForAll)
+        return opened(FolderHandle(.store(descriptor, after: after), shares, caller.uid), cached: cacheTime != .none && isTheSameForAll)
     }
 
     private func opened(_ handle: FolderHandle, cached: Bool) -> OpenedFolder {

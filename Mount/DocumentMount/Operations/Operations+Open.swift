@@ -13,6 +13,7 @@ extension MountedFileSystem {
             _ = reply.succeed(.nothing)
             return
         }
+        do throws(Errno) { try checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
         if writes ? !coordinator.gate.enter() : coordinator.gate.isGuarded.load(ordering: .relaxed) {
             return openGuarded(WaitingOpen(node, flags: flags, caller, deadline: coordinator.openDeadline), reply)
@@ -44,6 +45,7 @@ extension MountedFileSystem {
         let created: (Entry, FileHandle, OpenMode)
         do throws(Errno) {
             let parent = table.node(parent)
+            try checkRoom(for: .openFiles, caller)
             try refuseVirtual(parent, name)
             created = try makingFile(name, in: parent, caller) { () throws(Errno) in
                 try self.created(caller, in: parent, name: name, mode: mode, flags: flags)
@@ -116,6 +118,7 @@ extension MountedFileSystem {
         let created: (Entry, FileHandle, OpenMode)
         do throws(Errno) {
             let parent = table.node(parent)
+            try checkRoom(for: .openFiles, caller)
             guard parent.item == nil else { throw .notSupported }
             created = try temporary(caller, in: parent, mode: mode, flags: flags)
         } catch {
@@ -342,6 +345,7 @@ extension MountedFileSystem {
     }
 
     func handOver(_ handle: FileHandle) -> HandleID {
+        if shares.take(.openFiles, for: handle.caller.uid) { handle.isCounted.store(true, ordering: .relaxed) }
         openHandles.add(1, ordering: .relaxed)
         return handle.handedToKernel()
     }
@@ -352,6 +356,7 @@ extension MountedFileSystem {
         // Before the handle's address can be another's.
         locks.released(handle: id)
         let handle = FileHandle.consume(id)
+        if handle.isCounted.load(ordering: .relaxed) { shares.giveBack(.openFiles, for: handle.caller.uid) }
         let node = handle.node
         // The watcher tells of its writes later.
         let writesOwnFile = handle.isWritable && handle.redirectedTo == nil && !handle.decision.isElsewhere

@@ -8,6 +8,7 @@ extension MountedFileSystem {
     func openItem(
         _ item: any VirtualItem, _ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>
     ) {
+        do throws(Errno) { try checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
         if let entry = item as? SnapshotEntry, entry.type == S_IFREG {
             return openSnapshot(entry, node, flags: flags, caller, reply)
         }

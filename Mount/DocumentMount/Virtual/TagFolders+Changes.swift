@@ -10,8 +10,18 @@ extension TagFolders {
     func makeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
         keeper.catchUp()
         guard !isShown(tag, to: caller) else { throw .fileExists }
+        guard mayKeepMore(caller) else { throw .diskQuotaExceeded }
         try keep([tag], caller)
     }
+
+    /// Whether the caller's share of tags that show without documents has room: each listing of `.tags` goes through all of all users.
+    private func mayKeepMore(_ caller: Credentials) -> Bool {
+        guard let kept = try? keeper.index.keptTags(by: UserID(caller.uid)) else { return true }
+        return kept.own < Self.mostKept && (caller.uid == 0 || kept.all < Self.mostKeptByAll)
+    }
+
+    private static let mostKept = 10_000
+    private static let mostKeptByAll = 100_000
 
     func removeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
         keeper.catchUp()
@@ -89,8 +99,9 @@ extension TagFolders {
         return restored
     }
 
-    /// The tags show to the caller from now on, documents or not.
+    /// The tags show to the caller from now on, documents or not, as long as there is room for more.
     private func keep(_ tags: [Tag], _ caller: Credentials) throws(Errno) {
+        guard mayKeepMore(caller) else { return touch(caller) }
         try changing(caller) { () throws(IndexError) in
             for tag in tags { try keeper.index.keepTag(tag, by: UserID(caller.uid)) }
         }

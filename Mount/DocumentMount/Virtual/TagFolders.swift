@@ -49,7 +49,9 @@ final class TagFolders: Sendable {
     }
 
     func isShown(_ summary: TagSummary, to caller: Credentials) -> Bool {
-        reach.isUnlimited(caller) || summary.keepers.contains(UserID(caller.uid)) || hasDocuments(summary.tag, for: caller)
+        // Those that others keep and no document has cost no query; those nested in it have summaries of their own.
+        reach.isUnlimited(caller) || summary.keepers.contains(UserID(caller.uid))
+            || summary.count > 0 && hasDocuments(summary.tag, for: caller)
     }
 
     /// Whether a tag's folder shows the caller anything.

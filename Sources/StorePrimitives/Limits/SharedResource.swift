@@ -11,6 +11,9 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case presenters
     case waitingMessages
     case waitingOpens
+    case openFiles
+    case openFolders
+    case listingBytes
 
     public struct Bound: Hashable, Sendable {
         /// What one user may have.
@@ -55,6 +58,12 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("waitingMessages", 50_000, 200_000, "overflow, for who does not take them", "some 200 bytes each")
         case .waitingOpens:
             ("waitingOpens", 500, 2_000, "EBUSY", "each is a request of the kernel's that waits, and is looked at whenever a claim ends")
+        case .openFiles:
+            ("openFiles", 65_536, 196_608, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
+        case .openFolders:
+            ("openFolders", 16_384, 49_152, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
+        case .listingBytes:
+            ("listingBytes", 64 << 20, 256 << 20, "ENOMEM from opendir(3) of a virtual folder", "listings that were begun and not read to the end")
         }
     }
 }

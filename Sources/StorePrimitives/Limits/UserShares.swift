@@ -21,6 +21,11 @@ public final class UserShares: Sendable {
         counters[resource.rawValue].giveBack(amount, user)
     }
 
+    public enum Refusal: Sendable { case userHasMost, allHaveMost }
+
+    /// Why a user could have no more now; nil if there is room. Counts nothing.
+    public func refusal(of resource: SharedResource, for user: UInt32) -> Refusal? { counters[resource.rawValue].refusal(for: user) }
+
     /// What one user has.
     public func use(of resource: SharedResource, by user: UInt32) -> Int { counters[resource.rawValue].use(by: user) }
 
@@ -52,6 +57,13 @@ private final class Counter: @unchecked Sendable {
             let own = (byUser[user] ?? 0) - amount
             byUser[user] = own > 0 ? own : nil
             total -= amount
+        }
+    }
+
+    func refusal(for user: UInt32) -> UserShares.Refusal? {
+        lock.withLock {
+            if byUser[user] ?? 0 >= bound.forUser { return .userHasMost }
+            return user != 0 && total >= bound.forAll ? .allHaveMost : nil
         }
     }
 
