@@ -151,15 +151,17 @@ private struct Births {
     /// Whether a process descends from one that is known to have had the version, as far as its parents show: one that became
     /// another user's and was left by its parent is missed.
     private func mayDescend(_ id: pid_t) -> Bool {
-        if let process = table.current(id) { return mayDescend(process) }
-        guard cl_is_process(id) != 0 else { return false }
-        // In an exec, which hides all but its parent. There is always some process in one on a busy machine.
-        guard let parent = table.parent(of: id) else { return cl_is_process(id) != 0 }
-        if parent == skipped || known.contains(where: { $0.id == parent }) { return true }
-        return table.current(parent).map(mayDescend) ?? false
-    }
-
-    private func mayDescend(_ process: SaveProcess) -> Bool {
-        table.ancestors(of: process, since: moment).contains { $0.id == skipped || known.contains($0) }
+        var id = id
+        // Deeper rows of processes that are all in an exec are not met.
+        for _ in 0..<16 {
+            if let process = table.current(id) {
+                return table.ancestors(of: process, since: moment).contains { $0.id == skipped || known.contains($0) }
+            }
+            // In an exec, which hides the start, but not the parent. A parent of another namespace has the number 0.
+            guard let parent = table.parent(of: id), parent > 0 else { return cl_is_process(id) != 0 }
+            if parent == skipped || known.contains(where: { $0.id == parent }) { return true }
+            id = parent
+        }
+        return true
     }
 }
