@@ -25,7 +25,17 @@ extension MountedFileSystem {
         } else if try removeStaged(caller, in: parent, name: name) {
             return
         }
-        try removeFromStore(in: parent, name: name, isFolder: isFolder)
+        do throws(Errno) {
+            try removeFromStore(in: parent, name: name, isFolder: isFolder)
+        } catch {
+            // It may be empty but for what nobody sees.
+            var status = cl_status()
+            guard error == .directoryNotEmpty, saves.hasActiveDocuments,
+                cl_statx(try locator.folder(parent).number, name, AT_SYMLINK_NOFOLLOW, &status) == 0,
+                saves.clearNames(outOf: FileIdentity(status))
+            else { throw error }
+            try removeFromStore(in: parent, name: name, isFolder: isFolder)
+        }
         journal.removed(in: parent, name: name, by: caller)
     }
 

@@ -325,7 +325,10 @@ extension SaveService {
     func keepUnfinished() {
         for versions in activeDocuments {
             let (open, path) = versions.state.withLock { (Array($0.working.values), $0.published?.path) }
-            for version in open { keep(version, .unfinished, at: path) }
+            for version in open {
+                keep(version, .unfinished, at: path)
+                version.copy.discard()
+            }
         }
         for version in discarded.withLock({ Array($0.values) }) { keepNow(version, isLast: true) }
     }

@@ -1,4 +1,5 @@
 import Coordination
+import DocumentStore
 import StorePrimitives
 import SystemPackage
 
@@ -11,6 +12,7 @@ extension SaveService {
         tellOfFolders()
         watches.tellOfWriting()
         for versions in activeDocuments {
+            makeFindable(versions)
             let now = Self.now
             let due = ifActive(versions) { state, machine -> [VersionID: WorkingVersion]? in
                 guard let deadline = machine.nextDeadline, deadline <= now else { return nil }
@@ -46,6 +48,38 @@ extension SaveService {
             }
             settle(versions)
         }
+    }
+
+    /// A tenth of a second: most saves are over by then, and cost nothing more.
+    private static let unnamedAge: Int64 = 100_000_000
+
+    /// What a save has written is to be found when this daemon is killed: a working copy that lasts gets a hidden name, which it will
+    /// need to be published in any case.
+    private func makeFindable(_ versions: DocumentVersions) {
+        let (working, published) = versions.state.withLock { (Array($0.working.values), $0.published) }
+        let unnamed = working.filter { $0.copy.age > Self.unnamedAge && !$0.copy.hasName }
+        guard !unnamed.isEmpty, let link = published?.currentLink, let folder = try? locator.folder(link.parent) else { return }
+        for version in unnamed {
+            do throws(Errno) {
+                try version.copy.makeFindable(in: folder)
+            } catch {
+                log.debug("a save could not be given a hidden name: \(error)")
+            }
+        }
+    }
+
+    /// Takes the hidden names of working copies out of a folder that is to be removed: their documents have been moved elsewhere, or
+    /// are gone. False if there were none.
+    func clearNames(outOf folder: FileIdentity) -> Bool {
+        var isCleared = false
+        for versions in activeDocuments {
+            let (working, published) = versions.state.withLock { (Array($0.working.values), $0.published) }
+            for version in working where version.copy.hasName {
+                let place = published?.currentLink.flatMap { try? locator.folder($0.parent) }
+                if version.copy.moveName(outOf: folder, to: place) { isCleared = true }
+            }
+        }
+        return isCleared
     }
 
     /// Ten times a second for all that was saved meanwhile: each save alone would have the kernel ask for its folder's times.

@@ -126,7 +126,7 @@ extension WorkingCopy {
             try FileCopy.copy(document, to: file)
             let times = try OpenFolder.status(of: document).st
             _ = try check(cl_futimens(file.number, [times.st_atim, times.st_mtim]))
-            let name = try nameHidden(in: folder, .staged).name
+            let name = try nameHidden(in: folder, .staged).place.name
             return StagedCopy(
                 name: name, base: base, hasProjects: traits.hasProjects, hasFineTimes: traits.hasFineTimes, identity: identity,
                 changed: try OpenFolder.status(of: file).st.st_ctim)

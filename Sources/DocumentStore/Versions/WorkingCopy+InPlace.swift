@@ -72,9 +72,9 @@ extension WorkingCopy {
         replacing: (_ willWrite: () -> Void) throws(Errno) -> Void
     ) throws(Errno) {
         guard let name = path.lastName else { throw .isDirectory }
-        let hidden: (folder: Descriptor, name: EntryName)
+        let hidden: HiddenPlace
         do throws(Errno) {
-            hidden = try nameHidden(in: folder)
+            (hidden, _) = try nameHidden(in: folder)
         } catch .permissionDenied, .notPermitted {
             // The folder takes no files any more. As on a plain folder then: a crash in the middle leaves it in parts.
             return try replacing {}
@@ -91,13 +91,13 @@ extension WorkingCopy {
             try makeDurable(namesIn: hidden.folder)
             lease = try versions.intents.begin(intent)
         } catch {
-            Self.unlink(hidden)
+            dropName()
             throw error
         }
         // Also when it failed: nobody is to complete this later, over what was written since. An intent without its version is
         // none, so the name goes first.
         defer {
-            Self.unlink(hidden)
+            dropName()
             lease.finish()
         }
         try replacing { lease.renew() }

@@ -34,14 +34,15 @@ extension WorkingCopy {
         try mergeAttributes(of: published, name, in: folder)
         do throws(Errno) {
             if !keepingTimes { try bringTimeUpToDate() }
-            let hidden = try nameHidden(in: folder)
+            let (hidden, isNew) = try nameHidden(in: folder)
             do throws(Errno) {
                 _ = try check(
                     hidden.name.withCString { old in
                         name.withCString { new in cl_renameat2(hidden.folder.number, old, folder.number, new, 0) }
                     })
+                naming.withLock { $0 = Naming(place: nil, isOver: true) }
             } catch {
-                if self.hidden == nil { Self.unlink(hidden) }
+                if isNew { dropName() }
                 throw error
             }
         } catch .permissionDenied, .notPermitted, .resourceBusy, .improperLink {
@@ -97,26 +98,6 @@ extension WorkingCopy {
         guard cl_realtime_coarse_ns() &- saturatedNanoseconds(status.st.st_mtim) > Self.lateNanoseconds else { return }
         let times = [timespec(tv_sec: 0, tv_nsec: CL_UTIME_OMIT), timespec(tv_sec: 0, tv_nsec: CL_UTIME_NOW)]
         _ = try check(cl_futimens(file.number, times))
-    }
-
-    /// Gives the copy a hidden name if it has none.
-    func nameHidden(
-        in folder: Descriptor, _ kind: HiddenName.Kind = .whole
-    ) throws(Errno) -> (folder: Descriptor, name: EntryName) {
-        if let hidden { return hidden }
-        while true {
-            let name = versions.names.next(for: documentIdentity.inode, kind)
-            do throws(Errno) {
-                _ = try check(name.withCString { cl_link_open_file(file.number, folder.number, $0) })
-                return (folder, name)
-            } catch .fileExists {
-                // Left from a process that had the same pid and start time.
-            }
-        }
-    }
-
-    static func unlink(_ hidden: (folder: Descriptor, name: EntryName)) {
-        _ = hidden.name.withCString { cl_unlinkat(hidden.folder.number, $0, 0) }
     }
 
     /// Has the names in a folder survive a power cut. Waits for the disk.

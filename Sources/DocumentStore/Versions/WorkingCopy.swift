@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 public import StorePrimitives
+import Synchronization
 public import SystemPackage
 
 /// The version a save writes: a new inode with the document's attributes, which nobody finds by name until it is published.
@@ -23,8 +24,8 @@ public final class WorkingCopy: Sendable {
     let baseIsYoung: Bool
     let traits: FileSystemTraits
     let versions: VersionStore
-    /// The name it has while it is written, on file systems that have no files without; nil on others.
-    let hidden: (folder: Descriptor, name: EntryName)?
+    /// Leaf; held while the copy is given a name or loses it.
+    let naming: Mutex<Naming>
 
     /// Status change times may be up to 10 ms behind the clock (a tick at 100 Hz).
     private static let youngNanoseconds: Int64 = 20_000_000
@@ -52,7 +53,9 @@ public final class WorkingCopy: Sendable {
         time = cl_realtime_coarse_ns()
         baseIsYoung = !traits.hasFineTimes && time &- saturatedNanoseconds(status.st.st_ctim) < Self.youngNanoseconds
 
+        let hidden: HiddenPlace?
         (file, hidden) = try Self.made(in: folder, for: documentIdentity, mode: base.mode, versions.names, unnamed: unnamed)
+        naming = Mutex(Naming(place: hidden))
         do throws(AttributeFailure) {
             let own = try VersionAttributes(of: file, isDocument: false, hasProjects: traits.hasProjects)
             identity = FileIdentity(own.status)
@@ -70,7 +73,7 @@ public final class WorkingCopy: Sendable {
 
     private static func made(
         in folder: Descriptor, for document: FileIdentity, mode: mode_t, _ names: HiddenNames, unnamed: Bool
-    ) throws(WorkingCopyRefusal) -> (Descriptor, (folder: Descriptor, name: EntryName)?) {
+    ) throws(WorkingCopyRefusal) -> (Descriptor, HiddenPlace?) {
         if unnamed {
             let number = cl_openat(folder.number, ".", CL_O_TMPFILE | O_RDWR | CL_O_LARGEFILE, mode & 0o777)
             if number >= 0 { return (Descriptor(owning: number), nil) }
@@ -91,9 +94,7 @@ public final class WorkingCopy: Sendable {
     }
 
     /// Ends a save that is not to be published. The content goes when the last descriptor is closed.
-    public func discard() {
-        if let hidden { Self.unlink(hidden) }
-    }
+    public func discard() { dropName() }
 
     /// The document's attributes now, of which `published` is known.
     func documentAttributes(_ document: Descriptor, _ published: cl_status) throws(AttributeFailure) -> VersionAttributes {
