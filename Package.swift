@@ -101,8 +101,8 @@ let package = Package(
         .executableTarget(
             name: "quire",
             dependencies: [
-                "DocumentMount", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol", "CoordinationService", "StorePrimitives",
-                "CLinux", "CSixel", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "DocumentMount", "FuseKernel", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol", "CoordinationService",
+                "StorePrimitives", "CLinux", "CSixel", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["CSixel"]),

@@ -16,6 +16,7 @@
 #define QUIRE_FUSE_PASSTHROUGH (1u << 5)         // flags2
 #define QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP (1u << 4) // flags2
 #define QUIRE_FUSE_NOTIFY_INC_EPOCH 8             // a notification's code, where an answer has its error
+#define QUIRE_FUSE_NOTIFY_RESEND 7                // Linux 6.9
 #define QUIRE_FUSE_OVER_IO_URING (1u << 9)        // flags2
 #define QUIRE_FOPEN_PASSTHROUGH (1u << 7)
 

@@ -6,7 +6,7 @@ import Glibc
 public import Logging
 public import StorePrimitives
 import Synchronization
-import SystemPackage
+public import SystemPackage
 import Thumbnails
 
 /// One mounted store: the parts put together, served, and taken apart.
@@ -92,15 +92,28 @@ public final class MountedStore: Sendable {
         do throws(Errno) {
             session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning)
             fileSystem.session.set(session)
+        } catch {
+            throw Self.refused(configuration, error)
+        }
+        try configuration.willMount?()
+        do throws(Errno) {
             try session.mount(at: configuration.mountPoint)
         } catch {
-            throw MountFailure(
-                "\(configuration.mountPointText): the mount was refused: \(error); `quire doctor` tells what is missing")
+            throw Self.refused(configuration, error)
         }
     }
 
-    /// Serves until the mount is gone. `onReady` is called, on another thread, once the mount answers.
-    public func serve(onReady: @escaping @Sendable () -> Void) throws(MountFailure) {
+    private static func refused(_ configuration: MountConfiguration, _ error: Errno) -> MountFailure {
+        MountFailure("\(configuration.mountPointText): the mount was refused: \(error); `quire doctor` tells what is missing")
+    }
+
+    /// Another descriptor of the device that the kernel's requests come by, for a process that sees this one die
+    /// (`AbandonedConnection`).
+    public func duplicateDevice() throws(Errno) -> Descriptor { try session.duplicateDevice() }
+
+    /// Serves until the mount is gone. `onReady` is called, on another thread, once the mount answers; `lettingGo` when apps are
+    /// answered no more, and to have all descriptors of `duplicateDevice` closed: apps wait for that.
+    public func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws(MountFailure) {
         let changes = OutsideChanges(fileSystem: fileSystem, keeper: keeper)
         do throws(Errno) {
             let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
@@ -120,7 +133,7 @@ public final class MountedStore: Sendable {
         let starter = NamedThread("quire-start") { onReady() }
         let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
         var refusal: Errno?
-        do throws(Errno) { try session.serve() } catch { refusal = error }
+        do throws(Errno) { try session.serve(lettingGo: lettingGo) } catch { refusal = error }
         isEnding.store(true, ordering: .relaxed)
         starter.join()
         sweeper?.join()

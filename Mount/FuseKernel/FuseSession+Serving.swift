@@ -10,7 +10,9 @@ extension FuseSession {
 
     /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Throws what the kernel refused its rings with,
     /// after it had agreed to them: the mount ends then.
-    public func serve() throws(Errno) {
+    ///
+    /// - Parameter lettingGo: called when requests are served no more; other descriptors of the device are to be closed by then.
+    public func serve(lettingGo: () -> Void) throws(Errno) {
         // The first request is INIT: its answer decides how the others come.
         start("quire-serve-0") { [self] in serveRequests(dispatcher.slots[0]) }
         channel.agreed.wait()
@@ -35,6 +37,7 @@ extension FuseSession {
         }
         for thread in threads + [pulse] { thread.join() }
         notifier.stop()
+        lettingGo()
         disconnect()
         if let refused = refusal.withLock({ $0 }) { throw refused }
     }

@@ -1,7 +1,7 @@
 internal import CFuse
 internal import CLinux
 internal import Glibc
-internal import StorePrimitives
+public import StorePrimitives
 public import SystemPackage
 internal import Synchronization
 
@@ -76,11 +76,18 @@ public final class FuseSession: @unchecked Sendable {
             detach()
             throw Errno(rawValue: -result)
         }
-        notifier = Notifier(session)
+        notifier = Notifier(session, channel)
     }
 
     /// The descriptor of /dev/fuse.
     var device: Int32 { fuse_session_fd(session) }
+
+    /// Another descriptor of the device, closed on exec. The connection lasts until all are closed.
+    public func duplicateDevice() throws(Errno) -> Descriptor {
+        let number = fcntl(device, F_DUPFD_CLOEXEC, 0)
+        guard number >= 0 else { throw Errno(rawValue: errno) }
+        return Descriptor(owning: number)
+    }
 
     /// Whether the kernel granted passthrough. Known once the first request was served.
     public var passthroughGranted: Bool { channel.passthroughGranted }

@@ -17,13 +17,15 @@ public final class Notifier: @unchecked Sendable {
         var stopped = false
     }
     private let session: OpaquePointer
+    private let channel: KernelChannel
     private let state = Mutex(State())
     private let wake = Signal()
     /// Nil once it has ended.
     private let thread = Mutex<NamedThread?>(nil)
 
-    init(_ session: OpaquePointer) {
+    init(_ session: OpaquePointer, _ channel: KernelChannel) {
         self.session = session
+        self.channel = channel
         thread.withLock { $0 = NamedThread("quire-notify") { [unowned self] in run() } }
     }
 
@@ -103,6 +105,9 @@ public final class Notifier: @unchecked Sendable {
     }
 
     private func sendEntry(_ folder: NodeID, _ name: [UInt8]) {
+        // Requests that came by a ring are handed out to nobody else when this process dies (`AbandonedConnection`), and only root can
+        // always end the connection: this thread may then not wait for a folder's lock that an app holds.
+        if channel.ringsGranted, geteuid() != 0, everyNameChangedNow() { return }
         _ = name.withUnsafeBytes {
             fuse_lowlevel_notify_inval_entry(
                 session, folder.rawValue, $0.baseAddress?.assumingMemoryBound(to: CChar.self), name.count)

@@ -12,6 +12,9 @@ public struct ProcessStat: Sendable {
     /// When it was started, in clock ticks since boot: with its number it tells it apart from all others.
     public let start: UInt64
 
+    /// As waitpid(2) tells it, if it has ended and the caller may know.
+    public let exitStatus: Int32?
+
     /// Nil if the process is gone or not to be seen.
     public init?(of process: pid_t) {
         guard let file = try? Descriptor(opening: "/proc/\(process)/stat", flags: O_RDONLY) else { return nil }
@@ -21,7 +24,7 @@ public struct ProcessStat: Sendable {
         }
         // The name may hold parentheses.
         guard let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")") else { return nil }
-        let fields = text[text.index(after: close)...].split(separator: " ")
+        let fields = text[text.index(after: close)...].split { $0 == " " || $0 == "\n" }
         guard fields.count > 19, let parent = pid_t(fields[1]), let nice = Int(fields[16]), let start = UInt64(fields[19])
         else { return nil }
         name = String(text[text.index(after: open)..<close])
@@ -29,5 +32,6 @@ public struct ProcessStat: Sendable {
         self.parent = parent
         self.nice = nice
         self.start = start
+        exitStatus = hasEnded && fields.count > 49 ? Int32(fields[49]) : nil
     }
 }

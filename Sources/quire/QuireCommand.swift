@@ -17,7 +17,7 @@ struct QuireCommand: ParsableCommand {
         subcommands: [
             MountCommand.self, UnmountCommand.self, StatusCommand.self, TagCommand.self, RecentsCommand.self,
             WatchCommand.self, CoordinateCommand.self, RecoverCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self,
-            DoctorCommand.self, RepeatCommand.self,
+            DoctorCommand.self, RepeatCommand.self, GuardCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

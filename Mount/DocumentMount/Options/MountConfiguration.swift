@@ -21,6 +21,8 @@ public struct MountConfiguration: Sendable {
     /// The program that draws them.
     public var workerProgram: String
     public var startRepeating: StartRepeating
+    /// Called just before the mount is made: takes away what it is to replace.
+    public var willMount: (@Sendable () throws(MountFailure) -> Void)?
 
     /// Starts a process that calls `cl_serve_repeats` with the descriptor, its end of a channel: by posix_spawn(3) or after an
     /// exec. A fork(2) takes pages from under answers that are on their way: Mount/README, "Never fork". Returns its pid.

@@ -25,11 +25,19 @@ public struct MountOptions: Hashable, Sendable {
         case off
     }
 
+    public enum Restarting: String, CaseIterable, Sendable {
+        /// The mount is made again when its daemon has died.
+        case on
+        /// It is left as it is: apps get an error until somebody mounts or unmounts.
+        case off
+    }
+
     /// Other users than the one who mounts may use the mount.
     public var allowOther = false
     public var readOnly = false
     public var passthrough = Passthrough.auto
     public var rings = Rings.off
+    public var restarting = Restarting.on
     public var virtualFolders = VirtualFolders.listed
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false
@@ -64,6 +72,7 @@ public struct MountOptions: Hashable, Sendable {
         switch name {
         case "passthrough": passthrough = try Self.choice(name, value)
         case "uring": rings = try Self.choice(name, value)
+        case "restart": restarting = try Self.choice(name, value)
         case "virtual": virtualFolders = try Self.choice(name, value)
         case _ where Self.isForMountCommand(name): break
         case _ where value != nil: throw .unknown(option, nearest: Self.nearest(to: name))
@@ -114,7 +123,7 @@ public struct MountOptions: Hashable, Sendable {
     /// The known option that differs least from `name`, if by two fifths of its letters at most.
     private static func nearest(to name: String) -> String? {
         let known =
-            ["allow_other", "nonempty", "passthrough", "uring", "virtual", "ro", "rw"]
+            ["allow_other", "nonempty", "passthrough", "uring", "restart", "virtual", "ro", "rw"]
             + saveOptionNames + opposites.keys + withoutEffect
         let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
         guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2

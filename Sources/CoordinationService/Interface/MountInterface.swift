@@ -135,6 +135,8 @@ enum MountInterface {
           answer: string,
           reason: string
         )
+        # A daemon that ended unasked, of a signal or a fault; time: seconds since 1970.
+        type Death (time: float, reason: string)
 
         # mode: inPlace (the mount covers the store) or beside. system: serves other
         # users too. counters: transactional and live.REASON count opens for writing,
@@ -142,6 +144,7 @@ enum MountInterface {
         # virtual folders, thumbnailsDrawn, thumbnailsRefused and thumbnailsWaiting what
         # they say. thumbnailTrouble: why none can be drawn. passthroughReason: why the kernel cannot read and write the
         # documents by itself. uring: whether the kernel's requests come by io_uring.
+        # deaths: of this store's daemons, the last twenty, oldest first.
         type Status (
           pid: int,
           version: string,
@@ -159,6 +162,7 @@ enum MountInterface {
           coordination: Coordination,
           shares: []Share,
           thumbnailTrouble: ?string,
+          deaths: []Death,
           counters: [string]int
         )
 

@@ -59,6 +59,18 @@ public struct MountStatus: Codable, Hashable, Sendable {
         }
     }
 
+    /// The unasked end of a daemon.
+    public struct Death: Codable, Hashable, Sendable {
+        /// In seconds since 1970.
+        public var time: Double
+        public var reason: String
+
+        public init(time: Double, reason: String) {
+            self.time = time
+            self.reason = reason
+        }
+    }
+
     /// A save under way.
     public struct OpenSave: Codable, Hashable, Sendable {
         public var path: DocumentPath
@@ -104,6 +116,8 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var shares: [Share]
     /// Why no thumbnails can be drawn; nil when they can.
     public var thumbnailTrouble: String?
+    /// How the last twenty daemons of this store died, oldest first.
+    public var deaths: [Death]
     /// `transactional` and `live.REASON` count opens for writing; `knownFiles` are the files and folders the kernel knows,
     /// `listingsMade` the lists of virtual folders made; `thumbnailsDrawn`, `thumbnailsRefused` and `thumbnailsWaiting` as they say.
     public var counters: [String: Int]
@@ -112,7 +126,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
         mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
         openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, shares: [Share],
-        thumbnailTrouble: String?, counters: [String: Int]
+        thumbnailTrouble: String?, deaths: [Death] = [], counters: [String: Int]
     ) {
         self.pid = pid
         self.version = version
@@ -130,6 +144,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.coordination = coordination
         self.shares = shares
         self.thumbnailTrouble = thumbnailTrouble
+        self.deaths = deaths
         self.counters = counters
     }
 }

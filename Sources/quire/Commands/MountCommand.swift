@@ -23,6 +23,7 @@ struct MountCommand: ParsableCommand {
               ro                           nothing can be changed through the mount
               passthrough=auto|off         let the kernel read and write documents itself where it can (auto)
               uring=on|off                 take the kernel's requests by io_uring where it can (off)
+              restart=on|off               mount again when the daemon died of anything but its own end (on)
               virtual=listed|hidden|off    .recents, .tags, .thumbnails: shown, reached by name only, or not there (listed)
               nonempty                     the mount point beside the store may have entries, which are hidden
               redirected-pause=SECONDS     a save by redirection that pauses this long is a stream (5)
@@ -40,7 +41,10 @@ struct MountCommand: ParsableCommand {
             *.crdownload, downloads that the next try resumes; *.pid and *.lck, read while a program holds them open. \
             In patterns * ? [ ] are as in the shell; put quotes around them. Commas and colons cannot be in them: use ?.
 
-            The daemon ends on SIGTERM, SIGINT and SIGHUP with a clean unmount. It logs to the file 'log' in its state \
+            The daemon ends on SIGTERM, SIGINT and SIGHUP with a clean unmount. If it dies otherwise, a process that it has \
+            started for that mounts again within a second, unless three daemons died within a minute; programs that were at \
+            work in the mount get an error, and saves that were under way are in 'quire recover'. With --foreground \
+            restarting is the service manager's business. It logs to the file 'log' in its state \
             folder; QUIRE_LOG_LEVEL (trace, debug, info, notice, warning, error) says how much.
 
             Exit codes: 0 mounted; 1 not mounted, and nothing was changed; 64 the command line is wrong.
@@ -63,6 +67,10 @@ struct MountCommand: ParsableCommand {
     @Option(name: .customLong("ready-fd"), help: .hidden)
     var readyDescriptor: Int32?
 
+    /// In the place of a mount whose daemon has died.
+    @Flag(help: .hidden)
+    var again = false
+
     func run() throws {
         guard foreground || readyDescriptor != nil else { return try startDaemon() }
         SignalWaiter.block()
@@ -72,7 +80,13 @@ struct MountCommand: ParsableCommand {
             let configuration = try makeConfiguration(request)
             // A daemon must not keep the folder busy that it was started in.
             if pipe != nil { _ = chdir("/") }
-            try MountDaemon.run(configuration, onReady: { pipe?.report(ReadyMessage.ready) }, makeStore: openStore)
+            // In the foreground it has a service manager that sees to it.
+            let restarts = pipe != nil && request.options.restarting == .on
+            try MountDaemon.run(
+                configuration,
+                startGuard: GuardCommand.start(
+                    of: request, options: options, stateFolder: configuration.stateFolder, restarts: restarts),
+                onReady: { pipe?.report(ReadyMessage.ready) }, makeStore: openStore)
         } catch {
             pipe?.report(error.message)
             throw error
@@ -96,7 +110,7 @@ struct MountCommand: ParsableCommand {
 
     private func makeRequest() throws(CommandFailure) -> MountRequest {
         let request = try MountRequest(
-            store: store.bytes, mountPoint: (mountpoint ?? store).bytes, optionLists: options)
+            store: store.bytes, mountPoint: (mountpoint ?? store).bytes, optionLists: options, again: again)
         for mountPoint in request.repaired {
             Output.error("quire: \(shown(mountPoint)): took away a mount whose daemon had died")
         }
@@ -106,9 +120,20 @@ struct MountCommand: ParsableCommand {
     private func makeConfiguration(_ request: MountRequest) throws(CommandFailure) -> MountConfiguration {
         let folders = try StateFolders(store: request.store)
         try folders.prepare(store: request.store)
-        return MountConfiguration(
+        var configuration = MountConfiguration(
             store: request.store, mountPoint: request.mountPoint, options: request.options, isSystem: getuid() == 0,
             stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket,
             thumbnailFolder: folders.thumbnails, workerProgram: WorkerProgram.path, startRepeating: RepeatCommand.start)
+        if request.replaces {
+            // Not before: until then programs get an error, and reach no folder beneath.
+            configuration.willMount = { () throws(MountFailure) in
+                do throws(CommandFailure) {
+                    guard try Unmounting.repair(request.mountPoint) else { throw CommandFailure(request.unmountedMeanwhile) }
+                } catch {
+                    throw MountFailure(error.message)
+                }
+            }
+        }
+        return configuration
     }
 }

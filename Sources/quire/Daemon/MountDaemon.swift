@@ -7,11 +7,12 @@ import Logging
 enum MountDaemon {
     /// Runs until the mount ends. `onReady` is called when mount and socket answer. Signals must be blocked already
     /// (SignalWaiter.block). Throws a failure when the mount cannot be made.
+    /// - Parameter startGuard: starts the process that sees this one die.
     static func run(
-        _ configuration: MountConfiguration, onReady: @escaping @Sendable () -> Void,
+        _ configuration: MountConfiguration, startGuard: @escaping DaemonGuard.Start, onReady: @escaping @Sendable () -> Void,
         makeStore: (MountConfiguration, Logger) throws -> any ServedStore
     ) throws(CommandFailure) {
-        let log = makeLog(configuration)
+        let log = makeLog(stateFolder: configuration.stateFolder)
         // Held until this process ends, whatever happens below.
         let lock = try StoreLock(stateFolder: configuration.stateFolder, mountPoint: configuration.mountPoint)
         defer { withExtendedLifetime(lock) {} }
@@ -32,10 +33,16 @@ enum MountDaemon {
                 log.notice("asked to end", metadata: ["signal": "\(signal)"])
                 store.requestUnmount()
             }
-            try store.serve {
-                log.notice("serving", metadata: ["mountpoint": "\(shown(configuration.mountPoint))"])
-                onReady()
-            }
+            let daemonGuard = DaemonGuard(try store.duplicateDevice(), log: log)
+            daemonGuard.begin(startGuard)
+            defer { daemonGuard.dismiss() }
+            try store.serve(
+                onReady: {
+                    daemonGuard.waitUntilReady()
+                    log.notice("serving", metadata: ["mountpoint": "\(shown(configuration.mountPoint))"])
+                    onReady()
+                },
+                lettingGo: { daemonGuard.dismiss() })
             log.notice("unmounted")
         } catch let failure as CommandFailure {
             log.error("\(failure.message)")
@@ -47,9 +54,9 @@ enum MountDaemon {
     }
 
     /// Logs to standard error, which is the terminal or the log file, from the level that QUIRE_LOG_LEVEL names (notice).
-    private static func makeLog(_ configuration: MountConfiguration) -> Logger {
+    static func makeLog(stateFolder: String) -> Logger {
         let level = getenv("QUIRE_LOG_LEVEL").flatMap { Logger.Level(rawValue: String(cString: $0)) } ?? .notice
-        var log = Logger(label: "quire") { DaemonLog(label: $0, file: configuration.stateFolder + "/log") }
+        var log = Logger(label: "quire") { DaemonLog(label: $0, file: stateFolder + "/log") }
         log.logLevel = level
         return log
     }

@@ -23,7 +23,11 @@ final class ServedMount: ServedStore, MountService {
 
     var shares: UserShares { store.shares }
 
-    func serve(onReady: @escaping @Sendable () -> Void) throws { try store.serve(onReady: onReady) }
+    func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws {
+        try store.serve(onReady: onReady, lettingGo: lettingGo)
+    }
+
+    func duplicateDevice() throws(Errno) -> Descriptor { try store.duplicateDevice() }
 
     func requestUnmount() { store.requestUnmount() }
 
@@ -46,6 +50,7 @@ final class ServedMount: ServedStore, MountService {
                     explanation: $0.explanation)
             },
             coordination: coordination(for: Credentials(peer)), shares: shares(for: Credentials(peer)), thumbnailTrouble: store.thumbnailTrouble,
+            deaths: DaemonDeaths(stateFolder: configuration.stateFolder).deaths,
             counters: store.opensForWriting.merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade]) { $1 }
                 .merging(store.thumbnailCounters) { $1 })
     }

@@ -11,10 +11,16 @@ struct MountRequest {
     let options: MountOptions
     /// Mount points whose dead mounts were taken away.
     let repaired: [[UInt8]]
+    /// A dead mount is there yet, to be taken away just before this one is made.
+    let replaces: Bool
 
     var isInPlace: Bool { store == mountPoint }
 
-    init(store storePath: [UInt8], mountPoint mountPath: [UInt8], optionLists: [String]) throws(CommandFailure) {
+    /// - Parameter again: made in the place of a dead mount, of the same store with the same options. Throws if there is none any
+    ///   more: somebody has unmounted it.
+    init(
+        store storePath: [UInt8], mountPoint mountPath: [UInt8], optionLists: [String], again: Bool = false
+    ) throws(CommandFailure) {
         do {
             options = try MountOptions(parsing: optionLists)
         } catch {
@@ -22,6 +28,14 @@ struct MountRequest {
         }
         var repaired: [[UInt8]] = []
         store = try Self.folder(storePath, called: "store", repaired: &repaired)
+        // In place the store is to be seen first.
+        replaces = again && storePath != mountPath
+        if again {
+            (mountPoint, self.repaired) = (mountPath, repaired)
+            if !replaces, repaired.isEmpty { throw CommandFailure(unmountedMeanwhile) }
+            try Self.checkSystem(options: options)
+            return
+        }
         mountPoint = try Self.folder(mountPath, called: "mount point", repaired: &repaired)
         self.repaired = repaired
         try checkStore()
@@ -51,6 +65,8 @@ struct MountRequest {
             throw CommandFailure("\(shown(path)): cannot be the \(what): \(error)")
         }
     }
+
+    var unmountedMeanwhile: String { "\(shown(mountPoint)): was unmounted meanwhile, and is not mounted again" }
 
     private static func repairing(_ mountPoint: [UInt8]) throws(CommandFailure) -> Bool {
         try Unmounting.repair(mountPoint)

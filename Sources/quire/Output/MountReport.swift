@@ -1,4 +1,5 @@
 import CoordinationService
+import Glibc
 import StorePrimitives
 
 /// One mount as `quire status` shows it.
@@ -83,6 +84,9 @@ struct MountReport: Encodable {
         }
         lines.append("  shares       \(used.isEmpty ? "none used" : used.joined(separator: ", "))")
         if let trouble = status.thumbnailTrouble { lines.append("  thumbnails   none can be drawn: \(shown(trouble))") }
+        if let last = status.deaths.last {
+            lines.append("  deaths       \(status.deaths.count) of its daemons, the last \(Figures.age(Double(time(nil)) - last.time)) ago: \(shown(last.reason))")
+        }
         if !status.counters.isEmpty {
             let counters = status.counters.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines.append("  counters     \(counters.joined(separator: ", "))")

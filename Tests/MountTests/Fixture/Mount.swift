@@ -12,6 +12,8 @@ final class Mount {
     /// The mount point; the store itself for a mount in place.
     let path: String
     private(set) var daemon: pid_t?
+    /// Whether the mount is made again when its daemon has died, as is usual. Tests that kill it mount again themselves.
+    var restarts = false
     /// Of daemons that ran before, too.
     private var daemons: [pid_t] = []
 
@@ -47,7 +49,7 @@ final class Mount {
 
     /// Mounts the store, and waits until it answers. Throws if it is refused.
     func mount(_ options: [String]? = nil, sourceLocation: SourceLocation = #_sourceLocation) throws {
-        let words = (options ?? account.options).flatMap { ["-o", $0] }
+        let words = ((options ?? account.options) + (restarts ? [] : ["restart=off"])).flatMap { ["-o", $0] }
         let place = path == store ? [store] : [store, path]
         let result = try runProgram(
             Products.folder + "/quire", ["mount"] + place + words, environment: environment, user: account.uid)
@@ -62,6 +64,15 @@ final class Mount {
         let number = try #require(pid.flatMap { pid_t($0) }, "\(status)", sourceLocation: sourceLocation)
         daemon = number
         daemons.append(number)
+    }
+
+    /// Waits until the mount is served by another daemon than `dead`, and remembers that one.
+    func comesBack(after dead: pid_t, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try eventually(within: .seconds(20), sourceLocation: sourceLocation) {
+            let status = try quire("status", "--json", path)
+            return status.status == 0 && !status.output.contains("\"pid\" : \(dead),")
+        }
+        try noteDaemon(sourceLocation: sourceLocation)
     }
 
     var isMounted: Bool {
@@ -84,6 +95,8 @@ final class Mount {
     /// Unmounts if still mounted, and sees every daemon end. Leaves nothing behind, whatever is wrong.
     func end(sourceLocation: SourceLocation = #_sourceLocation) {
         if isMounted { try? unmount(sourceLocation: sourceLocation) }
+        // Made again just then.
+        if isMounted, restarts { try? unmount(sourceLocation: sourceLocation) }
         if isMounted {
             if let daemon { kill(daemon, SIGKILL) }
             while isMounted, umount2(path, Int32(MNT_DETACH)) == 0 {}

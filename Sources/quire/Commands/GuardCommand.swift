@@ -1,0 +1,77 @@
+import ArgumentParser
+import CLinux
+import DocumentMount
+import Glibc
+import Logging
+import StorePrimitives
+import SystemPackage
+
+/// The process that sees a daemon die: it ends the dead mount's connection, so that no app waits for it, and mounts again. Nobody
+/// types it. It holds the device open and nothing else of the mount.
+struct GuardCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "guard-for-daemon", shouldDisplay: false)
+
+    private static let readyNumber: Int32 = 3
+    private static let deviceNumber: Int32 = 4
+
+    /// How the process is started that guards this one, the daemon of `request`.
+    ///
+    /// - Parameters:
+    ///   - options: the lists of mount options as they were given.
+    ///   - stateFolder: of the store; gets a note of each death.
+    ///   - restarts: whether the mount is to be made again.
+    static func start(
+        of request: MountRequest, options: [String], stateFolder: String, restarts: Bool
+    ) -> DaemonGuard.Start {
+        let words = [configuration.commandName!, "--daemon", "\(getpid())", "--state", stateFolder] + (restarts ? ["--restart"] : [])
+        let arguments = words.map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
+            + [request.store, request.mountPoint]
+        return { (device, ready) throws(Errno) in
+            try ChildProcess.spawn(
+                "/proc/self/exe", named: "quire", arguments, environment: ChildProcess.inherited,
+                connecting: [(ready, readyNumber), (device, deviceNumber)], newSession: true)
+        }
+    }
+
+    @Argument var store: PathArgument
+    @Argument var mountpoint: PathArgument
+    @Option(name: .customShort("o")) var options: [String] = []
+    @Option var daemon: Int32
+    @Option var state: String
+    @Flag var restart = false
+
+    func run() throws {
+        let (watch, pidfd) = (cl_watch_parent(daemon), cl_pidfd_open(daemon))
+        guard watch >= 0, pidfd >= 0 else { throw ExitCode.failure }
+        let (death, process) = (Descriptor(owning: watch), Descriptor(owning: pidfd))
+        _ = fcntl(Self.deviceNumber, F_SETFD, FD_CLOEXEC)
+        _ = chdir("/")
+        _ = cl_set_thread_name("quire-guard")
+        let dead = DeadDaemon(daemon, process: process, mountPoint: mountpoint.bytes)
+        ReadyPipe(descriptor: Self.readyNumber).report("watching")
+        while cl_wait_any([death.number, process.number], 2, 0, -1) == 0 {}
+
+        dead.end(Self.deviceNumber)
+        let log = MountDaemon.makeLog(stateFolder: state)
+        let (place, reason) = (shown(mountpoint.bytes), dead.reason)
+        log.critical("the daemon of this mount died", metadata: ["mountpoint": "\(place)", "reason": "\(reason)"])
+        var deaths = DaemonDeaths(stateFolder: state)
+        let now = Double(time(nil))
+        do throws(Errno) { try deaths.add(reason, at: now) } catch { log.warning("that could not be noted: \(error)") }
+        guard restart else { return }
+        guard !deaths.areTooMany(at: now) else {
+            return log.critical(
+                "it is not mounted again, as \(DaemonDeaths.limit) daemons have died within \(Int(DaemonDeaths.window)) s; 'quire mount' does",
+                metadata: ["mountpoint": "\(place)"])
+        }
+        do throws(CommandFailure) {
+            guard MountTable.current().top(at: mountpoint.bytes)?.isQuire == true else { return log.notice("it was unmounted meanwhile") }
+            let arguments = [Array("mount".utf8), Array("--again".utf8)] + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
+                + [store.bytes, mountpoint.bytes]
+            let new = try DaemonLauncher.start(arguments, log: state + "/log")
+            log.notice("mounted again", metadata: ["mountpoint": "\(place)", "daemon": "\(new)"])
+        } catch {
+            log.critical("it cannot be mounted again: \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+
+/// A daemon of another process that is about to die or has died.
+struct DeadDaemon {
+    private let pid: pid_t
+    private let process: Descriptor
+    private let mountPoint: [UInt8]
+    /// The mount's number, by which the kernel lists its connection; nil if it was not in the table of mounts.
+    private let connection: UInt32?
+
+    init(_ pid: pid_t, process: Descriptor, mountPoint: [UInt8]) {
+        self.pid = pid
+        self.process = process
+        self.mountPoint = mountPoint
+        connection = MountTable.current().top(at: mountPoint)?.minor
+    }
+
+    /// Answers apps with errors until the last thread of the daemon is gone, then ends the connection: apps that use the mount
+    /// meet ENOTCONN from then on. Takes under a millisecond as a rule, and longer if one of its threads waits for a disk.
+    /// - Parameter device: an open descriptor of the device, closed when this returns.
+    func end(_ device: Int32) {
+        let abandoned = AbandonedConnection(device)
+        defer { abandoned.close() }
+        // In milliseconds. The daemon's threads may read a request while they die, which is to be taken back once more.
+        var pause: Int32 = 1
+        var isConnected = true
+        while true {
+            if isConnected {
+                let isTakenBack = abandoned.takeBack()
+                isConnected = abandoned.refuseAll()
+                if isConnected, !isTakenBack || pause > Self.patience { abort() }
+            }
+            let waited = isConnected ? [process.number, abandoned.device] : [process.number]
+            let ready = cl_wait_any(waited, Int32(waited.count), 0, pause)
+            if ready & 1 != 0 { return }
+            pause = min(pause * 2, 1_000)
+        }
+    }
+
+    /// Requests that came by io_uring are not handed out again, nor is any before Linux 6.9.
+    private static let patience: Int32 = 50
+
+    /// Root can always do so; the owner of a mount can where the control file system is mounted.
+    private func abort() {
+        guard let connection else { return }
+        if let file = try? Descriptor(opening: "/sys/fs/fuse/connections/\(connection)/abort", flags: O_WRONLY) {
+            _ = cl_write(file.number, "1", 1)
+        } else if getuid() == 0, MountTable.current().top(at: mountPoint)?.minor == connection {
+            // The connection ends first; the mount stays, as it is in use by this very descriptor.
+            withCString(mountPoint) { path in
+                guard let use = try? Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY) else { return }
+                umount2(path, Int32(MNT_FORCE) | 8 /* UMOUNT_NOFOLLOW */)
+                withExtendedLifetime(use) {}
+            }
+        }
+    }
+
+    /// How it ended, in words. It takes its parent some microseconds to ask, after which the kernel tells.
+    var reason: String {
+        for _ in 0..<20 {
+            let status = cl_exit_status(process.number)
+            if status >= 0 { return Self.words(status) }
+            if let status = ProcessStat(of: pid)?.exitStatus { return Self.words(status) }
+            usleep(1_000)
+        }
+        return "it ended, nobody knows of what"
+    }
+
+    private static func words(_ status: Int32) -> String {
+        let signal = status & 0x7f
+        guard signal != 0 else { return "it exited with status \(status >> 8 & 0xff)" }
+        let name = strsignal(signal).map { String(cString: $0) } ?? "unknown"
+        return "signal \(signal) (\(name))" + (signal == SIGKILL ? ", sent by a user, or by the kernel for want of memory" : "")
+    }
+}

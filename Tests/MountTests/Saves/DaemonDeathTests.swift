@@ -1,0 +1,241 @@
+import Glibc
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// What a daemon leaves behind that dies of anything but its own end: no program waits for ever, the mount is there again, and what
+    /// was saved, and nearly all that was being saved, is there too.
+    struct DaemonDeathTests {
+        private func withRestarting(
+            _ account: Account, inPlace: Bool = false, prepare: String = "echo old >doc", _ body: (Mount) throws -> Void
+        ) throws {
+            let mount = try Mount(account, inPlace: inPlace)
+            mount.restarts = true
+            defer { mount.end() }
+            try mount.shell("cd \"$S\"\n" + prepare, in: mount.store)
+            try mount.mount()
+            try body(mount)
+        }
+
+        private func deaths(_ mount: Mount) throws -> Int {
+            try mount.quire("status", "--json", mount.path).output.split(separator: "\n").count { $0.contains("\"reason\"") }
+        }
+
+        @Test(arguments: Account.allCases, [false, true])
+        func theMountComesBack(account: Account, inPlace: Bool) throws {
+            try withRestarting(account, inPlace: inPlace) { mount in
+                for (count, signal) in [SIGKILL, SIGABRT].enumerated() {
+                    let daemon = try #require(mount.daemon)
+                    kill(daemon, signal)
+                    try mount.comesBack(after: daemon)
+                    #expect(try mount.shell("cat doc; echo new >doc; cat doc; echo old >doc") == "old\nnew")
+                    #expect(try deaths(mount) == count + 1)
+                }
+                #expect(try mount.quire("status", mount.path).output.contains("signal 6"))
+                let table = try readFile("/proc/self/mounts")
+                #expect(table.split(separator: "\n").filter { $0.contains(" \(mount.path) ") }.count == 1)
+                #expect(try mount.shell("grep -c 'the daemon of this mount died' $QUIRE_STATE_HOME/*/log") == "2")
+                try mount.unmount()
+                #expect(!mount.isMounted)
+            }
+        }
+
+        @Test func threeDeathsWithinAMinuteAreTooMany() throws {
+            try withRestarting(.root) { mount in
+                for _ in 1...2 {
+                    let daemon = try #require(mount.daemon)
+                    kill(daemon, SIGKILL)
+                    try mount.comesBack(after: daemon)
+                }
+                kill(try #require(mount.daemon), SIGKILL)
+                try eventually { try mount.shell("cat $QUIRE_STATE_HOME/*/log", in: "/").contains("it is not mounted again") }
+                #expect(try mount.quire("status").output.contains("dead: "))
+                #expect(try mount.attempt("ls \"$M\"", in: "/").errors.contains("Transport endpoint is not connected"))
+                try mount.mount()
+                #expect(try mount.shell("cat doc") == "old")
+            }
+        }
+
+        /// The process that sees the daemon die is replaced when it ends itself, and ends with the mount.
+        @Test(arguments: Account.allCases)
+        func whoSeesItDieIsReplaced(account: Account) throws {
+            try withRestarting(account) { mount in
+                let daemon = try #require(mount.daemon)
+                let first = try mount.shell("pgrep -P \(daemon) -x quire-guard")
+                try mount.shell("kill -9 \(first)")
+                try eventually { try !mount.attempt("pgrep -P \(daemon) -x quire-guard | grep -vx \(first)").output.isEmpty }
+                kill(daemon, SIGKILL)
+                try mount.comesBack(after: daemon)
+                let second = try mount.shell("pgrep -P \(try #require(mount.daemon)) -x quire-guard")
+                try mount.unmount()
+                eventually { pid_t(second).map(Mount.hasEnded) ?? false }
+            }
+        }
+
+        @Test func whatWasUnmountedStaysSo() throws {
+            try withRestarting(.root) { mount in
+                let daemon = try #require(mount.daemon)
+                try mount.shell("exec 3<doc; cd /; umount -l \"$M\"; kill -9 \(daemon); sleep 1; exec 3<&-", in: mount.path)
+                eventually { Mount.hasEnded(daemon) }
+                #expect(!mount.isMounted)
+            }
+        }
+
+        /// What a program had written for a tenth of a second when the daemon was killed can be had back; the document is as it was.
+        @Test(arguments: Account.allCases)
+        func savesUnderWayAreInRecover(account: Account) throws {
+            try withRestarting(account, prepare: "echo old >doc; mkdir d; echo old >d/moved") { mount in
+                let daemon = try #require(mount.daemon)
+                try mount.shell(Unrelated.shell + """
+                    exec 3>doc 4>d/moved; echo half >&3; echo other >&4
+                    for n in $(seq 100); do [ "$(find "$S" -name '.quire-save-*' | wc -l)" = 2 ] && break; sleep 0.05; done
+                    # The hidden names are in nobody's way.
+                    other 'mv d/moved . && rmdir d'
+                    cd /; kill -9 \(daemon)
+                    """)
+                try mount.comesBack(after: daemon)
+                #expect(try mount.shell("cat doc moved; ls") == "old\nold\ndoc\nmoved")
+                try eventually {
+                    try mount.shell("quire recover list | grep -c -e /doc -e /moved || true") == "2"
+                }
+                #expect(try mount.shell("for n in 1 2; do quire recover show $n; done | sort") == "half\nother")
+                try expectNothingHidden(mount)
+            }
+        }
+
+        /// Savers, readers and claims at work when the daemon is killed: each of them ends, and what was closed is there.
+        @Test(arguments: [SaveMount.user, .root, .rootWithoutPassthrough, .rootWithRings])
+        func nobodyHangsAndNothingIsLost(kind: SaveMount) throws {
+            let prepare = "for n in 0 1 2 3 4 5 6 7; do echo >d$n; done; echo 0 >g1; echo 0 >g2"
+            try withMount(kind.account, kind.options, prepare: prepare) { mount in
+                let options = (kind.options + ["restart=off"]).joined(separator: ",")
+                let result = try mount.attempt(
+                    "cat >\"$T/program\" <<'END'\n\(Self.program)\nEND\npython3 \"$T/program\" \(isLongRun ? 250 : 4) \(options)", in: "/",
+                    limit: .seconds(isLongRun ? 1800 : 120))
+                #expect(result.status == 0 && result.output == "", "\(result)")
+                try mount.noteDaemon()
+            }
+        }
+
+        /// Rounds of: work, kill -9, mount again, look. Prints what is wrong.
+        private static let program = #"""
+            import errno, json, os, random, signal, subprocess, sys, time
+            S, M, T = os.environ["S"], os.environ["M"], os.environ["T"]
+            rounds, options, count = int(sys.argv[1]), sys.argv[2], 8
+            GONE = {errno.ENOTCONN, errno.ECONNABORTED, errno.EIO, errno.ECANCELED, errno.ENODEV}
+
+            def text(n): return b"".join(b"%d line %d\n" % (n, line) for line in range(20 + n * 37 % 300)) + b"end %d\n" % n
+            def number(content):
+                first = content.split(b" ", 1)[0]
+                return int(first) if first.isdigit() and content == text(int(first)) else None
+            def quire(*words, check=True):
+                result = subprocess.run(("quire",) + words, capture_output=True, text=True)
+                if check and result.returncode: raise Exception(words, result.stderr)
+                return result.stdout
+            def daemon():
+                for _ in range(200):
+                    try: return json.loads(quire("status", "--json", M))["pid"]
+                    except Exception: time.sleep(0.05)
+                raise Exception("no daemon answers")
+            def wait(condition, seconds):
+                end = time.monotonic() + seconds
+                while not (done := condition()) and time.monotonic() < end: time.sleep(0.01)
+                return done
+
+            def write(fd, content):
+                while content: content = content[os.write(fd, content):]
+            def truncating(name, n):
+                fd = os.open(name, os.O_WRONLY | os.O_TRUNC)
+                try: write(fd, text(n))
+                except OSError:
+                    try: os.close(fd)
+                    except OSError: pass
+                    raise
+                os.close(fd)
+            def renaming(name, n):
+                fd = os.open(name + ".new", os.O_WRONLY | os.O_TRUNC | os.O_CREAT)
+                try: write(fd, text(n))
+                finally: os.close(fd)
+                os.rename(name + ".new", name)
+
+            def saver(log, style, name, n):
+                while not os.path.exists(T + "/stop"):
+                    n += 1
+                    style(name, n)
+                    os.write(log, b"%d\n" % n)
+            def reader(log, names):
+                while not os.path.exists(T + "/stop"):
+                    for name in names:
+                        with open(name, "rb") as file:
+                            if (content := file.read()) and number(content) is None: raise Exception("torn: %s %r" % (name, content[:40]))
+                        os.listdir(M)
+                    if random.random() < 0.3:
+                        for name in names: os.stat(name)
+            def claims(log, names):
+                n = 0
+                while not os.path.exists(T + "/stop"):
+                    n += 1
+                    program = "import os\nfor f in %r: open(f,'w').write('%d')" % (names, n)
+                    done = subprocess.run(("quire", "coordinate", "--timeout", "5") + tuple(x for f in names for x in ("--write", f)) + ("--", sys.executable, "-c", program),
+                        capture_output=True)
+                    if done.returncode: return
+
+            def start(name, body, *arguments):
+                log = os.open(T + "/log-" + name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+                pid = os.fork()
+                if pid: return pid
+                try:
+                    os.chdir("/")
+                    body(log, *arguments)
+                    os._exit(0)
+                except OSError as error:
+                    if error.errno not in GONE: print(name, "ended by", error, flush=True)
+                    os._exit(0 if error.errno in GONE else 1)
+                except Exception as error:
+                    print(name, error, flush=True)
+                    os._exit(1)
+
+            docs = ["d%d" % n for n in range(count)]
+            versions = {name: 1 for name in docs}
+            for name in docs: truncating(M + "/" + name, 1)
+            bad = 0
+            for r in range(rounds):
+                if os.path.exists(T + "/stop"): os.unlink(T + "/stop")
+                pid = daemon()
+                workers = {}
+                for i, name in enumerate(docs):
+                    workers[start(name, saver, truncating if i % 2 else renaming, M + "/" + name, versions[name])] = name
+                for i in range(2): workers[start("reader%d" % i, reader, [M + "/" + name for name in docs])] = "reader"
+                workers[start("claims", claims, [M + "/g1", M + "/g2"])] = "claims"
+                time.sleep(random.uniform(0.15, 0.6))
+                os.kill(pid, signal.SIGKILL)
+                def ended():
+                    try:
+                        with open("/proc/%d/stat" % pid) as status: return status.read().rsplit(") ")[1][0] == "Z" and len(os.listdir("/proc/%d/task" % pid)) == 1
+                    except (FileNotFoundError, ProcessLookupError): return True
+                gone = wait(ended, 8)
+                open(T + "/stop", "w").close()
+                end = time.monotonic() + 10
+                while workers and time.monotonic() < end:
+                    child, status = os.waitpid(-1, os.WNOHANG)
+                    if not child: time.sleep(0.005); continue
+                    if status: bad += 1; print("round", r, workers[child], "ended with", status, flush=True)
+                    workers.pop(child, None)
+                if workers or not gone:
+                    bad += 1
+                    print("round", r, "hangs:", list(workers.values()), "daemon ended:", gone, flush=True)
+                    if not gone:
+                        sys.exit(1)
+                quire("mount", S, M, "-o", options)
+                for name in docs:
+                    with open(T + "/log-" + name) as log: numbers = [int(line) for line in log.read().split()]
+                    with open(M + "/" + name, "rb") as file: found = number(file.read())
+                    last = max(numbers, default=versions[name])
+                    if found is None or not last <= found <= last + 1:
+                        bad += 1
+                        print("round", r, name, "is", found, "was saved", last, "truncating" if int(name[1:]) % 2 else "renaming", flush=True)
+                    versions[name] = max(found or last, last)
+            sys.exit(1 if bad else 0)
+            """#
+    }
+}
