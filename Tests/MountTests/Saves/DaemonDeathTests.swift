@@ -24,14 +24,14 @@ extension MountTests {
         @Test(arguments: Account.allCases, [false, true])
         func theMountComesBack(account: Account, inPlace: Bool) throws {
             try withRestarting(account, inPlace: inPlace) { mount in
-                for (count, signal) in [SIGKILL, SIGABRT].enumerated() {
+                for (count, signal) in [SIGKILL, SIGSEGV].enumerated() {
                     let daemon = try #require(mount.daemon)
                     kill(daemon, signal)
                     try mount.comesBack(after: daemon)
                     #expect(try mount.shell("cat doc; echo new >doc; cat doc; echo old >doc") == "old\nnew")
                     #expect(try deaths(mount) == count + 1)
                 }
-                #expect(try mount.quire("status", mount.path).output.contains("signal 6"))
+                #expect(try mount.quire("status", mount.path).output.contains("signal 11"))
                 let table = try readFile("/proc/self/mounts")
                 #expect(table.split(separator: "\n").filter { $0.contains(" \(mount.path) ") }.count == 1)
                 #expect(try mount.shell("grep -c 'the daemon of this mount died' $QUIRE_STATE_HOME/*/log") == "2")
