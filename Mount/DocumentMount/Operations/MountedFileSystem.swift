@@ -112,11 +112,16 @@ final class MountedFileSystem: FileSystemOperations {
         if coordinator.gate.isGuarded.load(ordering: .relaxed), let inode = node.currentLink?.copiedInode {
             status.st.st_ino = ino_t(inode)
         }
-        if let versions = node.versions.load() { status.st.st_nlink = links(of: node, versions, counted: status.st.st_nlink) }
+        var isBeingSaved = false
+        if let versions = node.versions.load() {
+            status.st.st_nlink = links(of: node, versions, counted: status.st.st_nlink)
+            // What was found before others' changes were merged into a version may be answered after it.
+            isBeingSaved = versions.isActive.load(ordering: .relaxed) || versions.wasJustReplaced
+        }
         let hasLinks = status.st.st_nlink > 1 && !node.isFolder
         let isShortlived = node.state.withLock { state in
             state.told = Node.Seen(status.st)
-            return state.unheardWriters > 0 || state.hasOtherNames || hasLinks
+            return state.unheardWriters > 0 || state.hasOtherNames || hasLinks || isBeingSaved
         }
         return Attributes(status: presented(status), validity: isShortlived ? .none : cacheTime)
     }

@@ -74,7 +74,9 @@ extension MountedFileSystem {
 
     private func attributeSource(of node: Node) throws(Errno) -> Descriptor? {
         if let item = node.item { return attributeSource(of: item) }
-        return try locator.pathDescriptor(of: node)
+        // Asked by a path that leads to a version replaced a moment ago: the document's own are meant.
+        let isOpen = node.isRegular && node.state.withLock { !$0.handles.isEmpty }
+        return try locator.pathDescriptor(of: node.isRegular && !isOpen ? saves.changed(node) : node)
     }
 
     private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "system.posix_acl_access") == 0 }

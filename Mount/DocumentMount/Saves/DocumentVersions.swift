@@ -1,3 +1,4 @@
+import CLinux
 import Coordination
 import DocumentStore
 import FuseKernel
@@ -68,6 +69,8 @@ final class DocumentVersions: Sendable {
     let isQueued = Atomic<Bool>(false)
     /// When a version last took the document's name, in nanoseconds on the monotonic clock.
     let replaced = Atomic<Int64>(0)
+    /// In the last second.
+    var wasJustReplaced: Bool { cl_monotonic_ns() - replaced.load(ordering: .relaxed) < 1_000_000_000 }
     /// Of several documents the lower one's `naming` is taken first.
     let order: UInt64
     /// Names the document for its locks, which hold for all its versions, and for a claim's copy of it.

@@ -51,7 +51,7 @@ extension MountTests {
                         daemon=\(daemon); exec 3<doc; echo new >doc
                         eventually 'helper=$(pgrep -P $daemon -x quire-repeat)'
                         ls -l /proc/$helper/fd | grep -c -v -e ' 0 -> socket' -e total || true
-                        exec 3<&-; cd /; \(end); eventually '! ps -o stat= $helper | grep -v Z'
+                        exec 3<&-; cd /; \(end); eventually '! ps -o stat= $helper | grep -qv Z'
                         """) == "0")
                 }
             }
