@@ -116,7 +116,7 @@ final class MountedFileSystem: FileSystemOperations {
         if let versions = node.versions.load() {
             status.st.st_nlink = links(of: node, versions, counted: status.st.st_nlink)
             // What was found before others' changes were merged into a version may be answered after it.
-            isBeingSaved = versions.isActive.load(ordering: .relaxed) || versions.wasJustReplaced
+            isBeingSaved = (versions.isActive.load(ordering: .relaxed) || versions.wasJustReplaced) && versions.working(node) == nil
         }
         let hasLinks = status.st.st_nlink > 1 && !node.isFolder
         let isShortlived = node.state.withLock { state in
