@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import StorePrimitives
 internal import Synchronization
@@ -152,12 +153,6 @@ final class Dispatcher: @unchecked Sendable {
         pulse.signal()
     }
 
-    static var nanoseconds: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
-
     /// The pulse: runs on a thread of its own until `finish`.
     func watch() {
         var before = slots.map { _ in (progress: UInt64(0), waits: UInt64(0)) }
@@ -191,7 +186,7 @@ final class Dispatcher: @unchecked Sendable {
                     leaveSeat(slot)
                 }
             }
-            let (ready, late) = shares.beat(held: held, at: Self.nanoseconds)
+            let (ready, late) = shares.beat(held: held, at: cl_monotonic_ns())
             for _ in 0..<ready { pthread_cond_signal(seatFreed) }
             pthread_mutex_unlock(lock)
             for request in late { onLate(request) }

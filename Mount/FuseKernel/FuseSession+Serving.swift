@@ -85,7 +85,7 @@ extension FuseSession {
             let about = RequestShares.claim(of: buffer, countsUsers: tuning.sharesByUser, fileSystem)
             if let (header, claim) = about, dispatcher.shares.areSomeFull {
                 if header.opcode == RequestShares.interrupt { answerIfKilled(buffer) }
-                if dispatcher.shares.putsAside(buffer, header, claim, at: Dispatcher.nanoseconds) { continue }
+                if dispatcher.shares.putsAside(buffer, header, claim, at: cl_monotonic_ns()) { continue }
             }
             // What is there already is read in less.
             dispatcher.began(slot, waited: began - asked > 5, about?.1 ?? RequestShares.Claim())
