@@ -66,6 +66,11 @@ int concurrent_opens(int count, char **arguments) {
     return 0;
 }
 
+static void lose(long *lost, long change, const char *what, const char *expected, const char *found) {
+    ++*lost;
+    fprintf(stderr, "change %ld of %s: expected %s, found %s\n", change, what, expected, found);
+}
+
 // attributes PATH COUNT: while another process saves in a loop, COUNT changes of attributes, each looked for at once.
 int concurrent_attributes(int count, char **arguments) {
     if (count != 2) return 2;
@@ -83,23 +88,30 @@ int concurrent_attributes(int count, char **arguments) {
     }
     for (long change = 0; change < changes || shared->done < 10; change++) {
         char value[32], found[32] = {0};
-        struct stat status;
+        struct stat status = {0};
         int length = snprintf(value, sizeof value, "%ld", change);
         const char *name = change % 4 == 0 ? "user.note" : "user.xdg.tags";
-        mode_t mode = change % 8 < 4 ? 0600 : 0640;
+        unsigned mode = change % 8 < 4 ? 0600 : 0640;
         gid_t group = geteuid() == 0 ? 5000 + change % 8 / 4 : getegid();
         switch (change % 4) {
         case 0: case 1:
             if (setxattr(path, name, value, length, 0) != 0) note(errno);
-            if (getxattr(path, name, found, sizeof found) != length || memcmp(found, value, length) != 0) lost++;
-            break;
+            if (getxattr(path, name, found, sizeof found - 1) != length || memcmp(found, value, length) != 0)
+                lose(&lost, change, name, value, found);
+            continue;
         case 2:
             if (chmod(path, mode) != 0) note(errno);
-            if (stat(path, &status) != 0 || (status.st_mode & 0777) != mode) lost++;
-            break;
+            if (stat(path, &status) == 0 && (status.st_mode & 0777) == mode) continue;
+            snprintf(value, sizeof value, "%o", mode);
+            snprintf(found, sizeof found, "%o", status.st_mode & 0777);
+            lose(&lost, change, "the mode", value, found);
+            continue;
         case 3:
             if (chown(path, -1, group) != 0) note(errno);
-            if (stat(path, &status) != 0 || status.st_gid != group) lost++;
+            if (stat(path, &status) == 0 && status.st_gid == group) continue;
+            snprintf(value, sizeof value, "%u", group);
+            snprintf(found, sizeof found, "%u", status.st_gid);
+            lose(&lost, change, "the group", value, found);
         }
     }
     shared->is_over = 1;

@@ -15,11 +15,15 @@
 // Larger than any version, so that what is too long shows.
 enum { capacity = largest_version + (64 << 10) };
 static uint64_t buffer[capacity / 8];
+static size_t judged;
 
 static enum read_outcome judge(ssize_t length, uint64_t *number) {
     if (length < 0) return failed;
+    judged = length;
     return is_whole_version(buffer, length, number) ? whole : torn;
 }
+
+void describe_torn(char *text, size_t size) { describe_bytes(text, size, buffer, judged); }
 
 static enum read_outcome by_read(const char *path, unsigned *seed, uint64_t *number) {
     int file = open(path, O_RDONLY | O_CLOEXEC);

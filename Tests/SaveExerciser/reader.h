@@ -1,6 +1,7 @@
 // Reads a document in each way that programs have.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum read_outcome { whole, torn, failed };
@@ -9,3 +10,6 @@ typedef enum read_outcome (*read_function)(const char *path, unsigned *seed, uin
 
 // The function of this name, null if there is none: read, pread, mmap, sendfile, copy, reopen.
 read_function reader_named(const char *name);
+
+// What the last reading of this process got, if it was torn.
+void describe_torn(char *text, size_t size);

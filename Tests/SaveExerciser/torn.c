@@ -19,6 +19,7 @@ struct tally {
     atomic_int stop;
     atomic_long reads, torn, failed_reads, older, versions, saves, failed_saves, unseen;
     atomic_int first_errno;
+    double began;
 };
 
 struct plan {
@@ -64,7 +65,13 @@ static void keep_reading(const struct plan *plan, read_function reader, int plac
             if (plan->savers == 1 && number < last) tally->older++;
             last = number;
             break;
-        case torn: tally->torn++; break;
+        case torn: {
+            char found[200];
+            describe_torn(found, sizeof found);
+            fprintf(stderr, "torn, reader %d at %.3f s: %s\n", place, seconds_now() - tally->began, found);
+            tally->torn++;
+            break;
+        }
         case failed: {
             int none = 0;
             atomic_compare_exchange_strong(&tally->first_errno, &none, errno);
@@ -80,6 +87,7 @@ int torn_reads(int count, char **arguments) {
     if (count < 6) return 2;
     struct plan plan = {arguments[0], atol(arguments[2]), atol(arguments[3]), atol(arguments[4]), atoi(arguments[1])};
     struct tally *tally = shared_memory(sizeof *tally);
+    tally->began = seconds_now();
     unsigned seed = 1;
     struct save first = {.path = plan.path, .length = smallest_version, .pieces = 1};
     if ((errno = save_version(&first, &seed)) != 0) die(plan.path);

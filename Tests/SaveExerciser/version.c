@@ -36,6 +36,20 @@ int is_whole_version(const void *buffer, size_t length, uint64_t *number) {
     return 1;
 }
 
+void describe_bytes(char *text, size_t capacity, const void *buffer, size_t length) {
+    struct header header = {0};
+    memcpy(&header, buffer, length < sizeof header ? length : sizeof header);
+    if (header.magic != magic || header.check != check(&header)) {
+        snprintf(text, capacity, "%zu bytes, no header: %016llx", length, (unsigned long long)header.magic);
+        return;
+    }
+    const uint64_t *words = buffer;
+    size_t place = sizeof header / 8, end = length / 8;
+    while (place < end && words[place] == word(header.number, place)) place++;
+    snprintf(text, capacity, "version %llu of %llu bytes, read %zu, differs at %zu: %016llx", (unsigned long long)header.number,
+             (unsigned long long)header.length, length, place * 8, (unsigned long long)(place < end ? words[place] : 0));
+}
+
 size_t random_length(unsigned *seed, size_t largest) {
     size_t length = smallest_version << rand_r(seed) % 9;
     if (rand_r(seed) % 2) length = smallest_version;

@@ -14,6 +14,9 @@ void fill_version(void *buffer, uint64_t number, size_t length);
 // Whether these bytes are exactly one whole version; its number goes to `number`.
 int is_whole_version(const void *buffer, size_t length, uint64_t *number);
 
+// What these bytes are, which are not one whole version.
+void describe_bytes(char *text, size_t capacity, const void *buffer, size_t length);
+
 // A length between `smallest_version` and `largest`, short ones being more frequent.
 size_t random_length(unsigned *seed, size_t largest);
 
