@@ -105,7 +105,6 @@ extension SaveService {
         }
         // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
         watches.superseded(published)
-        versions.replaced.store(cl_monotonic_ns(), ordering: .relaxed)
         // The watcher tells of what the kernel has written for apps, in their names.
         var status = cl_status()
         if cl_statx_fd(version.copy.file.number, &status) == 0 {
@@ -158,6 +157,8 @@ extension SaveService {
                 }
                 // Whoever opens it on the way finds it so: its name is the other's at the same time as the rename.
                 published.state.withLock { $0.pinned = pinned }
+                // Before any request can find the old version replaced: what it asks or changes of that is led on (`changed`).
+                versions.replaced.store(cl_monotonic_ns(), ordering: .releasing)
                 var isPublished = false
                 defer { if !isPublished { published.state.withLock { $0.pinned = nil } } }
                 try link.parent.nameChanges.during { () throws(PublishFailure) in

@@ -22,6 +22,16 @@ extension MountTests {
             }
         }
 
+        /// The first version of a document that is published through a mount has no older one.
+        @Test(arguments: SaveMount.accounts)
+        func attributesSetWhileTheFirstVersionIsPublishedAreKept(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.shell(
+                    "for n in $(seq \(isLongRun ? 2_000 : 40)); do SaveExerciser attributes $n 16; done | sort -u", limit: .seconds(1800)
+                ) == "lost 0, errors 0")
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func noOpenForWritingIsAnsweredStale(kind: SaveMount) throws {
             try withSharedMount(kind) { (mount: Mount) throws in
