@@ -63,7 +63,7 @@ extension SaveService {
         let versions = node.versions.storeIfNil(DocumentVersions(of: node))
         // Makes the machine, which knows of flushed handles.
         withMachine(of: versions, node) { _, _ in }
-        awaitReleases(versions)
+        awaitReleases(versions, node)
         if let opening = try decide(node, versions, &request, (file, status), flags, caller) { return opening }
         return try openAmongSaves(node, versions, &request, flags, caller)
     }
@@ -107,7 +107,7 @@ extension SaveService {
     ) throws(Errno) -> Opening {
         for _ in 0..<Self.maximumLooks {
             // It may take some time, in which others save.
-            if request.flags.contains(.truncates) { awaitReleases(versions) }
+            if request.flags.contains(.truncates) { awaitReleases(versions, node) }
             // The working copy is served whatever the document looks like.
             let current = withMachine(of: versions, node) { state, _ in state.published! }
             var document: (Descriptor, cl_status)?

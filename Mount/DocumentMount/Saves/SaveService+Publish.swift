@@ -51,7 +51,7 @@ extension SaveService {
         _ id: VersionID, _ cause: PublishCause, _ versions: DocumentVersions, _ notOnDisk: Errno?,
         keeping replaced: inout ReplacedVersion?
     ) throws(Errno) -> SaveStep {
-        awaitReleases(versions)
+        if let published = versions.state.withLock({ $0.published }) { awaitReleases(versions, published) }
         let found = ifActive(versions) { state, machine -> (PublishDecision, WorkingVersion, Node)? in
             guard let version = state.working[id], let published = state.published else { return nil }
             let facts = PublishFacts(links: published.currentLink == nil ? 0 : 1)

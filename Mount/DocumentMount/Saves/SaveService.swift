@@ -144,9 +144,10 @@ final class SaveService: Sendable {
     }
 
     /// Waits a moment for the RELEASE of handles that were flushed: where a process has closed its last descriptor, RELEASE
-    /// follows at once, before anything else that the process does. With no lock held.
-    func awaitReleases(_ versions: DocumentVersions) {
-        waitWhile(versions) { _, machine in machine.holders(of: machine.published) != nil }
+    /// follows at once, before anything else that the process does. `node` is a version that the kernel knows: the clock may drop
+    /// the machine meanwhile, but not the handles. With no lock held.
+    func awaitReleases(_ versions: DocumentVersions, _ node: Node) {
+        waitWhile { withMachine(of: versions, node) { _, machine in machine.holders(of: machine.published) != nil } }
     }
 
     /// The same for saves that were closed by whoever is known to have had them, when it was in doubt whether others have, and for
@@ -155,14 +156,19 @@ final class SaveService: Sendable {
     func awaitDoubtfulEnds(_ versions: DocumentVersions) {
         defer { waiting.subtract(1, ordering: .relaxed) }
         guard waiting.wrappingAdd(1, ordering: .relaxed).oldValue < Self.maximumWaiting else { return }
-        waitWhile(versions, looks: Self.releaseLooks) { state, machine in
+        waitWhile {
             let now = Self.now
-            return state.working.contains { id, version in
-                !version.isEnding.load(ordering: .relaxed) && machine.holders(of: id) != nil && isReleaseExpected(of: version, now)
-            }
+            return ifActive(versions) { state, machine in
+                state.working.contains { id, version in
+                    !version.isEnding.load(ordering: .relaxed) && machine.holders(of: id) != nil
+                        && isReleaseExpected(of: version, now)
+                }
+            } ?? false
         }
-        waitWhile(versions, looks: Self.endingLooks) { state, _ in
-            state.working.values.contains { $0.isEnding.load(ordering: .relaxed) }
+        waitWhile(looks: Self.endingLooks) {
+            ifActive(versions) { state, _ in
+                state.working.values.contains { $0.isEnding.load(ordering: .relaxed) }
+            } ?? false
         }
     }
 
@@ -177,13 +183,10 @@ final class SaveService: Sendable {
         return true
     }
 
-    /// Looks again and again until the document is not waited for any more, or the time is up.
-    private func waitWhile(
-        _ versions: DocumentVersions, looks: Int = releaseLooks,
-        isWaitedFor: (inout DocumentVersions.State, inout DocumentSaves) -> Bool
-    ) {
+    /// Looks again and again until nobody is waited for any more, or the time is up.
+    private func waitWhile(looks: Int = releaseLooks, isWaitedFor: () -> Bool) {
         for _ in 0..<looks {
-            guard ifActive(versions, isWaitedFor) ?? false else { return }
+            guard isWaitedFor() else { return }
             usleep(Self.releasePause)
         }
     }
