@@ -41,7 +41,7 @@ public final class MountedStore: Sendable {
         if !hasAttributes {
             log.warning("\(configuration.storeText): this file system keeps no extended attributes; tags live in the index alone")
         }
-        let isPrivileged = geteuid() == 0 && cl_has_capability(Int32(CL_CAP_SYS_ADMIN)) == 1
+        let isPrivileged = geteuid() == 0 && cl_has_capability(Int32(truncatingIfNeeded: CL_CAP_SYS_ADMIN)) == 1
         let privileges = Privileges(
             actsForCallers: geteuid() == 0, passthrough: isPrivileged && configuration.options.passthrough == .auto)
 
@@ -65,7 +65,7 @@ public final class MountedStore: Sendable {
                 recents: recents, tags: TagFolder(tagFolders, tags: [], place: []),
                 thumbnailer: Thumbnailer(
                     folder: configuration.thumbnailFolder, providers: ProviderTable(),
-                    workerProgram: configuration.workerProgram, threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: log,
+                    workerProgram: configuration.workerProgram, threads: sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN)), log: log,
                     servesSeveral: privileges.actsForCallers, isStoreInUse: { [journal] in journal.isInUse }),
                 mountPoint: configuration.mountPoint, reach: reach, isListed: configuration.options.virtualFolders == .listed)
 
@@ -205,7 +205,7 @@ public final class MountedStore: Sendable {
     ) -> MountConfiguration {
         var statistics = statvfs()
         guard !configuration.options.readOnly, cl_fstatvfs(store.number, &statistics) == 0,
-            statistics.f_flag & UInt(ST_RDONLY) != 0
+            statistics.f_flag & UInt(truncatingIfNeeded: ST_RDONLY) != 0
         else { return configuration }
         log.notice("\(configuration.storeText) is on a read-only file system: the mount is read-only too")
         var result = configuration
@@ -248,7 +248,7 @@ public final class MountedStore: Sendable {
     /// An eighth of the descriptors, so that handles have the rest; some 500 under the usual limit of 4,096.
     private static var folderCapacity: Int {
         var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        getrlimit(__rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue), &limit)
         return max(32, min(4_096, Int(clamping: limit.rlim_cur) / 8))
     }
 }
@@ -256,7 +256,7 @@ public final class MountedStore: Sendable {
 /// As many descriptors as the system lets this process have: handles of apps need one each.
 private func raiseDescriptorLimit() {
     var limit = rlimit()
-    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    let resource = __rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue)
     guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
     limit.rlim_cur = limit.rlim_max
     setrlimit(resource, &limit)

@@ -29,7 +29,7 @@ public final class AbandonedConnection {
     /// Has the kernel hand out again what was read and not answered. False if it cannot: before Linux 6.9.
     public func takeBack() -> Bool {
         var notice = quire_out_header()
-        notice.len = UInt32(MemoryLayout<quire_out_header>.size)
+        notice.len = UInt32(truncatingIfNeeded: MemoryLayout<quire_out_header>.size)
         notice.error = QUIRE_FUSE_NOTIFY_RESEND
         return cl_write(device, &notice, MemoryLayout<quire_out_header>.size) > 0
     }
@@ -46,7 +46,7 @@ public final class AbandonedConnection {
             let request = buffer.load(as: quire_in_header.self)
             guard !Self.unanswered.contains(request.opcode) else { continue }
             var answer = quire_out_header()
-            answer.len = UInt32(MemoryLayout<quire_out_header>.size)
+            answer.len = UInt32(truncatingIfNeeded: MemoryLayout<quire_out_header>.size)
             answer.error = -ECONNABORTED
             answer.unique = request.unique
             // ENOENT if nobody waits for it any more.

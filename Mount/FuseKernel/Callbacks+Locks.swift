@@ -1,6 +1,6 @@
 internal import CFuse
 internal import Glibc
-internal import SystemPackage
+import SystemPackage
 
 extension FuseSession {
     static func addLockCallbacks(_ table: inout fuse_lowlevel_ops) {
@@ -47,7 +47,7 @@ extension flock {
     init(_ lock: RecordLock) {
         self.init()
         l_type = lock.type
-        l_whence = Int16(SEEK_SET)
+        l_whence = Int16(truncatingIfNeeded: SEEK_SET)
         l_start = off_t(lock.start)
         l_len = lock.end == .max ? 0 : off_t(lock.end - lock.start + 1)
         l_pid = lock.process

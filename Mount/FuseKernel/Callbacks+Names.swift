@@ -1,6 +1,6 @@
 internal import CFuse
 internal import Glibc
-internal import SystemPackage
+import SystemPackage
 
 extension FuseSession {
     static func addNameCallbacks(_ table: inout fuse_lowlevel_ops) {

@@ -1,6 +1,6 @@
 internal import CFuse
 internal import Glibc
-internal import SystemPackage
+import SystemPackage
 
 // The kernel's requests, decoded: each callback finds the file system, calls it and answers. Nothing else happens here.
 

@@ -35,7 +35,7 @@ public struct WrittenData: ~Copyable {
     /// Writes all of it to `descriptor` at `offset`; returns how much was written.
     public borrowing func write(to descriptor: Int32, at offset: Int64) throws(Errno) -> Int {
         let written = quire_write_to_fd(buffer, descriptor, off_t(offset))
-        if written < 0 { throw Errno(rawValue: CInt(-written)) }
+        if written < 0 { throw Errno(rawValue: CInt(clamping: -written)) }
         return written
     }
 }

@@ -31,15 +31,15 @@ extension FuseSession {
 
     /// Whether files are open, or requests waiting or being worked on.
     private var isInUse: Bool {
-        var requests = pollfd(fd: device, events: Int16(POLLIN), revents: 0)
+        var requests = pollfd(fd: device, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
         return fileSystem.hasOpenFiles || dispatcher.isBusy || ringServers.withLock { $0.contains { $0.isWorking } }
-            || poll(&requests, 1, 0) == 1 && requests.revents & Int16(POLLIN) != 0
+            || poll(&requests, 1, 0) == 1 && requests.revents & Int16(truncatingIfNeeded: POLLIN) != 0
     }
 
     func detach() {
         var path = mountPoint.map { CChar(bitPattern: $0) } + [0]
         if geteuid() == 0 {
-            umount2(&path, Int32(MNT_DETACH))
+            umount2(&path, Int32(truncatingIfNeeded: MNT_DETACH))
             return
         }
         var child = pid_t()

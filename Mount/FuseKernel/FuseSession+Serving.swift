@@ -137,7 +137,7 @@ extension FuseSession {
     /// with this: create 3,100 and 5,100 a second, rename 6,100 and 9,500, unlink 7,900 and 16,000. Beside work that needs all
     /// processors it is the other way round: a request brings forward who sleeps, not who let others go first.
     private func lookOut(since start: Int) {
-        var device = pollfd(fd: fuse_session_fd(session), events: Int16(POLLIN), revents: 0)
+        var device = pollfd(fd: fuse_session_fd(session), events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
         var now = start
         repeat {
             if poll(&device, 1, 0) > 0 { return }

@@ -3,7 +3,7 @@ internal import CLinux
 internal import Glibc
 internal import StorePrimitives
 internal import Synchronization
-internal import SystemPackage
+import SystemPackage
 
 /// The bytes between the kernel and libfuse. Four things are done here that libfuse 3.14 has no call for, most of them by
 /// changing what passes through; later versions of libfuse pass through the same channel, so one way serves all.
@@ -84,7 +84,7 @@ final class KernelChannel: Sendable {
     func fail(_ request: fuse_buf, _ error: Errno, _ device: Int32) {
         guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem else { return }
         var answer = quire_out_header()
-        answer.len = UInt32(MemoryLayout<quire_out_header>.size)
+        answer.len = UInt32(clamping: MemoryLayout<quire_out_header>.size)
         answer.error = -error.rawValue
         answer.unique = start.assumingMemoryBound(to: quire_in_header.self).pointee.unique
         withUnsafeMutableBytes(of: &answer) { bytes in
@@ -120,7 +120,7 @@ final class KernelChannel: Sendable {
     }
 
     private enum Opcode {
-        static let initialize = UInt32(QUIRE_FUSE_OPCODE_INIT)
+        static let initialize = UInt32(truncatingIfNeeded: QUIRE_FUSE_OPCODE_INIT)
         static let create: UInt32 = 35
         static let temporaryFile: UInt32 = 51
         /// FSYNC, FSYNCDIR, FALLOCATE, COPY_FILE_RANGE, SYNCFS.
@@ -161,6 +161,6 @@ private func channel<Result>(_ userData: UnsafeMutableRawPointer?, _ body: (Kern
 
 private func spliced(_ result: Int) -> Int {
     guard result < 0 else { return result }
-    errno = CInt(-result)
+    errno = CInt(clamping: -result)
     return -1
 }

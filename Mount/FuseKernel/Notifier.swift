@@ -68,7 +68,7 @@ public final class Notifier: @unchecked Sendable {
     /// on any thread, inside requests too. False before Linux 6.16, which has no such notice.
     public func everyNameChangedNow() -> Bool {
         var header = quire_out_header()
-        header.len = UInt32(MemoryLayout<quire_out_header>.size)
+        header.len = UInt32(clamping: MemoryLayout<quire_out_header>.size)
         header.error = QUIRE_FUSE_NOTIFY_INC_EPOCH
         return write(fuse_session_fd(session), &header, MemoryLayout<quire_out_header>.size) > 0
     }

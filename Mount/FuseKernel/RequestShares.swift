@@ -1,7 +1,7 @@
 internal import CFuse
 internal import Glibc
 internal import Synchronization
-public import SystemPackage
+import SystemPackage
 
 /// What a request may hold up besides its caller.
 public struct RequestShare: Hashable, Sendable {

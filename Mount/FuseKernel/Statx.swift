@@ -2,7 +2,7 @@ internal import CFuse
 internal import CLinux
 internal import Glibc
 internal import StorePrimitives
-internal import SystemPackage
+import SystemPackage
 
 /// STATX, which libfuse 3.14 does not know: the kernel asks it when an app wants a file's birth time. Answered here, without
 /// libfuse.
@@ -29,7 +29,7 @@ extension FuseSession {
 
     private func send(_ unique: UInt64, error: Int32, _ body: UnsafeMutableRawPointer?, _ size: Int) {
         let headerSize = MemoryLayout<quire_out_header>.size
-        var header = quire_out_header(len: UInt32(headerSize + size), error: error, unique: unique)
+        var header = quire_out_header(len: UInt32(clamping: headerSize + size), error: error, unique: unique)
         withUnsafeMutableBytes(of: &header) { header in
             var vector = [
                 iovec(iov_base: header.baseAddress, iov_len: headerSize), iovec(iov_base: body, iov_len: size),

@@ -18,7 +18,7 @@ public enum BirthRange {
     /// Whether the numbers may have gone all the way round since, so that they tell nothing.
     /// - Parameter ticksPerSecond: of the clock that `age` is measured by.
     public static func mayHaveLapped(age: UInt64, ticksPerSecond: UInt64, below limit: Int32) -> Bool {
-        age / ticksPerSecond >= UInt64(limit) / maximumRate
+        age / ticksPerSecond >= UInt64(clamping: limit) / maximumRate
     }
 
     /// Processes and threads a second: more than a machine starts for long.

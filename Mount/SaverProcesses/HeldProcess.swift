@@ -10,7 +10,7 @@ public struct HeldProcess: Sendable {
 
     /// Whether no thread of it is left. 0.2 µs.
     public var hasEnded: Bool {
-        var ready = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+        var ready = pollfd(fd: descriptor.number, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
         return poll(&ready, 1, 0) == 1
     }
 }

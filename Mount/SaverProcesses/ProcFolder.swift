@@ -107,7 +107,7 @@ struct ProcFolder: Sendable {
         var (value, index) = (Int32(0), 0)
         while name[index] != 0 {
             guard let digit = UInt8(bitPattern: name[index]).digit, index < 9 else { return nil }
-            value = value * 10 + Int32(digit)
+            value = value * 10 + Int32(clamping: digit)
             index += 1
         }
         return index > 0 ? value : nil

@@ -13,8 +13,8 @@ extension ProcessTable {
         let signal = stat.exitCode & 0x7f
         if signal != 0 { return .killed(signal) }
         // A thread that another's exit() takes along is killed, too: then the code of the process tells, if it is shown.
-        guard stat.flags & UInt32(CL_PF_SIGNALED) != 0, !showsExitCode(thread) else { return .none }
-        return pendingDeath(of: thread, hasDumped: stat.flags & UInt32(CL_PF_DUMPCORE) != 0)
+        guard stat.flags & UInt32(truncatingIfNeeded: CL_PF_SIGNALED) != 0, !showsExitCode(thread) else { return .none }
+        return pendingDeath(of: thread, hasDumped: stat.flags & UInt32(truncatingIfNeeded: CL_PF_DUMPCORE) != 0)
     }
 
     /// Whether field 52 of its stat is to be believed. Nothing is opened: of a link that may not be read the kernel says so, of
@@ -49,7 +49,7 @@ extension ProcessTable {
             if text.find("SigBlk:") { signals.blocked = text.number(base: 16) }
             if let signal = signals.fatal { return .killed(signal) }
             if !hasDumped, id != thread, let first = proc.stat(of: id), first.isExiting,
-                first.flags & UInt32(CL_PF_SIGNALED) == 0
+                first.flags & UInt32(truncatingIfNeeded: CL_PF_SIGNALED) == 0
             {
                 return .none
             }
@@ -68,6 +68,6 @@ struct PendingSignals {
     var fatal: Int32? {
         let pending = (own | shared) & ~blocked
         // KILL before others, as the kernel has it.
-        return [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGPIPE].first { pending >> UInt64($0 - 1) & 1 != 0 }
+        return [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGPIPE].first { pending >> UInt64(clamping: $0 - 1) & 1 != 0 }
     }
 }

@@ -37,7 +37,7 @@ extension ProcessTable {
             return look(listing: thread, for: trace, byLink: !proc.isInExec(thread), &hasRing)
         }
         let count = ProcFolder.withPath(thread, "fd") { cl_count_descriptors(proc.folder.number, $0) }
-        guard count > 0 else { return count == 0 ? .empty : isGone(thread, errno: Int32(-count)) ? .empty : .unreadable }
+        guard count > 0 else { return count == 0 ? .empty : isGone(thread, errno: Int32(clamping: -count)) ? .empty : .unreadable }
         if proc.isInExec(thread) { return look(listing: thread, for: trace, byLink: false, &hasRing) }
         // Descriptors have the lowest numbers that are free, so trying those is cheaper than listing them.
         var (found, number) = (Int64(0), Int32(0))
@@ -73,7 +73,7 @@ extension ProcessTable {
             }
         }
         if result == 0 { return look }
-        return isGone(thread, errno: Int32(-result)) ? .empty : .unreadable
+        return isGone(thread, errno: Int32(clamping: -result)) ? .empty : .unreadable
     }
 
     /// One descriptor: `.empty` if there is none of this number.
@@ -82,7 +82,7 @@ extension ProcessTable {
             let length = ProcFolder.withPath(thread, "fd", number) {
                 cl_readlinkat(proc.folder.number, $0, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
             }
-            switch Int32(length) {
+            switch Int32(clamping: length) {
             case -ENOENT, -ESRCH: return .empty
             // A path that is too long to be told may end in anything.
             case -ENAMETOOLONG: return writes(thread, number, trace, buffer)
@@ -213,7 +213,7 @@ extension ProcessTable {
             text.skip(UInt8(ascii: " "))
             return trace.matches(escapedPath: UnsafeRawBufferPointer(rebasing: line[text.index...]))
         }
-        switch Int32(result) {
+        switch Int32(clamping: result) {
         case 1: return .holds
         case 0, -ESRCH: return .none
         default: return cl_is_process(process) == 0 || proc.stat(of: process)?.isOver == true ? .none : .unknown

@@ -29,7 +29,7 @@ extension ProcessTable {
     public func image(of process: SaveProcess) -> ProgramImage? {
         guard let stat = proc.stat(of: process.id), stat.start == process.start else { return nil }
         return ProgramImage(
-            isForkOnly: stat.flags & UInt32(CL_PF_FORKNOEXEC) != 0, name: stat.name, layout: stat.layout,
+            isForkOnly: stat.flags & UInt32(truncatingIfNeeded: CL_PF_FORKNOEXEC) != 0, name: stat.name, layout: stat.layout,
             arguments: stat.layout == nil ? arguments(of: process.id) : nil)
     }
 

@@ -17,7 +17,7 @@ struct StatLine {
     /// As wait(2) tells it, of the whole process. 0 without permission.
     let exitCode: Int32
 
-    var isExiting: Bool { flags & UInt32(CL_PF_EXITING) != 0 }
+    var isExiting: Bool { flags & UInt32(truncatingIfNeeded: CL_PF_EXITING) != 0 }
     /// No thread is left that could use anything.
     var isOver: Bool { threads <= 1 && (isExiting || state == UInt8(ascii: "Z") || state == UInt8(ascii: "X")) }
 }

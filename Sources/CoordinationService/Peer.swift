@@ -26,7 +26,7 @@ public struct Peer: Hashable, Sendable {
     /// The peer of a connected Unix socket; nil if it is none.
     init?(of socket: Int32) {
         var credentials = (pid: Int32(0), uid: UInt32(0), gid: UInt32(0))
-        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        var length = socklen_t(clamping: MemoryLayout.size(ofValue: credentials))
         // Safe: the kernel fills a struct ucred, which is these three fields in this order.
         guard getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
         self.init(
@@ -38,7 +38,7 @@ public struct Peer: Hashable, Sendable {
     private static func start(of pid: Int32, user: UInt32, at socket: Int32) -> UInt64? {
         guard pid > 0 else { return nil }
         var handle: Int32 = -1
-        var length = socklen_t(MemoryLayout.size(ofValue: handle))
+        var length = socklen_t(truncatingIfNeeded: MemoryLayout.size(ofValue: handle))
         guard getsockopt(socket, SOL_SOCKET, CL_SO_PEERPIDFD, &handle, &length) == 0 else {
             // ESRCH and ENODATA: it is gone. Else the kernel is older.
             guard errno == ENOPROTOOPT else { return nil }
@@ -48,7 +48,7 @@ public struct Peer: Hashable, Sendable {
         defer { close(handle) }
         let start = ProcessStat(of: pid)?.start
         // Readable once the process has ended; until then the number was its own.
-        var poll = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+        var poll = pollfd(fd: handle, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
         return Glibc.poll(&poll, 1, 0) == 0 ? start : nil
     }
 

@@ -63,7 +63,7 @@ enum UnixSocket {
         _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Errno) -> Void
     ) throws(Errno) {
         var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
+        address.sun_family = sa_family_t(truncatingIfNeeded: AF_UNIX)
         let room = MemoryLayout.size(ofValue: address.sun_path)
         guard path.utf8.count < room else { throw .fileNameTooLong }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

@@ -30,6 +30,17 @@ extension Database {
 }
 
 extension Row {
+    /// The value of a column. Throws for what is no such value, NULL too: the file may be damaged. (GRDB's subscript ends the
+    /// process.)
+    func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> Value {
+        try decode(Value.self, atIndex: index)
+    }
+
+    /// As above, nil for NULL.
+    func optional<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ index: Int) throws -> Value? {
+        try decode(Value?.self, atIndex: index)
+    }
+
     /// The bytes of a BLOB column; nil for NULL.
     func bytes(_ index: Int) throws -> [UInt8]? {
         try withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } }

@@ -201,7 +201,7 @@ private struct Application {
         taken.identity = source.identity
         taken.size = source.size
         taken.modified = source.modified
-        taken.generation += 1
+        taken.generation &+= 1
         if let tags = source.tags, !tags.isEmpty {
             taken.tags = tags
             touchesTags = true

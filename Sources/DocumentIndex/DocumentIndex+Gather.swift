@@ -11,7 +11,7 @@ extension DocumentIndex {
     public func beginGather(in folder: StorePath = .root) throws(IndexError) -> GatherPass {
         try write { db in
             let last = try db.integer("SELECT seq FROM sqlite_sequence WHERE name = 'document'") ?? 0
-            return gather.withLock { $0.begin(in: folder, firstNewID: last + 1) }
+            return gather.withLock { $0.begin(in: folder, firstNewID: last.adding(clamping: 1)) }
         }
     }
 
@@ -65,7 +65,7 @@ extension DocumentTable {
         var moved = row
         moved.path = other.path
         moved.identity = other.identity
-        if moved.size != other.size || moved.modified != other.modified { moved.generation += 1 }
+        if moved.size != other.size || moved.modified != other.modified { moved.generation &+= 1 }
         moved.size = other.size
         moved.modified = other.modified
         moved.tags = other.tags ?? row.tags

@@ -32,8 +32,8 @@ extension DocumentIndex {
                 """, [Int64(user.rawValue), limit]
             ).map { row in
                 RecentUse(
-                    id: DocumentID(rawValue: row[0]), path: StorePath(unchecked: try row.bytes(1) ?? []),
-                    used: Timestamp(nanoseconds: row[2]), written: row[3])
+                    id: DocumentID(rawValue: try row.value(0)), path: StorePath(unchecked: try row.bytes(1) ?? []),
+                    used: Timestamp(nanoseconds: try row.value(2)), written: try row.value(3))
             }
         }
     }
@@ -48,7 +48,7 @@ extension DocumentIndex {
                 """, [path.blob, Int64(user.rawValue)]
             ).map { row in
                 RecentUse(
-                    id: DocumentID(rawValue: row[0]), path: path, used: Timestamp(nanoseconds: row[1]), written: row[2])
+                    id: DocumentID(rawValue: try row.value(0)), path: path, used: Timestamp(nanoseconds: try row.value(1)), written: try row.value(2))
             }
         }
     }

@@ -32,10 +32,10 @@ extension DocumentIndex {
         let uid = Int64(user.rawValue)
         let last = try db.firstRow("SELECT id, last FROM tag_removal_batch WHERE uid = ? ORDER BY id DESC LIMIT 1", [uid])
         if let last {
-            let time = Timestamp(nanoseconds: last[1])
+            let time = Timestamp(nanoseconds: try last.value(1))
             // A clock set back far is a pause, too.
             if time.advanced(by: tagRemovalPause) > now, now.advanced(by: tagRemovalPause) > time {
-                let id: Int64 = last[0]
+                let id: Int64 = try last.value(0)
                 try db.run("UPDATE tag_removal_batch SET last = ? WHERE id = ?", [now.nanoseconds, id])
                 return id
             }
@@ -56,7 +56,7 @@ extension DocumentIndex {
             let batches = try db.rows(
                 "SELECT id, last FROM tag_removal_batch WHERE uid = ? ORDER BY id DESC", [Int64(user.rawValue)])
             for row in batches {
-                let batch = try Self.batch(db, id: row[0], last: row[1])
+                let batch = try Self.batch(db, id: row.value(0), last: row.value(1))
                 if !batch.removals.isEmpty || !batch.tags.isEmpty { return batch }
             }
             return nil
@@ -70,7 +70,7 @@ extension DocumentIndex {
         var tags: [Tag] = []
         for row in try db.rows("SELECT document, tag FROM tag_removal WHERE batch = ? ORDER BY id", [id]) {
             let tag = Tag(unchecked: try row.bytes(1) ?? [])
-            if let document: Int64 = row[0] {
+            if let document: Int64 = try row.optional(0) {
                 if removed[document] == nil { order.append(document) }
                 if !removed[document, default: []].contains(tag) { removed[document, default: []].append(tag) }
             } else if !tags.contains(tag) {

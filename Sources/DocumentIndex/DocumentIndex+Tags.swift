@@ -68,8 +68,8 @@ extension DocumentIndex {
                 WHERE keepers IS NOT NULL OR documents > 0 ORDER BY name
                 """, range.map { [$0.lower, $0.upper] } ?? []
             ).map { row in
-                let keepers = (row[2] as String? ?? "").split(separator: ",").compactMap { UInt32($0).map { UserID($0) } }
-                return TagSummary(tag: Tag(unchecked: try row.bytes(0) ?? []), count: row[1], keepers: Set(keepers))
+                let keepers = (try row.optional(2) as String? ?? "").split(separator: ",").compactMap { UInt32($0).map { UserID($0) } }
+                return TagSummary(tag: Tag(unchecked: try row.bytes(0) ?? []), count: try row.value(1), keepers: Set(keepers))
             }
         }
     }
@@ -134,7 +134,7 @@ extension DocumentIndex {
             let values: [Value] = [old.blob, range.lower, range.upper]
             let isAffected = "(name = ? OR (name >= ? AND name < ?))"
             var kept = try db.rows("SELECT id, name, uid FROM tag JOIN tag_keeper ON tag = id WHERE \(isAffected)", values)
-                .map { (id: $0[0] as Int64, tag: Tag(unchecked: try $0.bytes(1) ?? []), user: UserID($0[2])) }
+                .map { (id: try $0.value(0) as Int64, tag: Tag(unchecked: try $0.bytes(1) ?? []), user: UserID(try $0.value(2))) }
             var ids = try db.integers(
                 """
                 SELECT DISTINCT document FROM document_tag WHERE tag IN (SELECT id FROM tag WHERE \(isAffected))
@@ -172,7 +172,7 @@ extension DocumentIndex {
 extension TagEntry {
     fileprivate init(_ row: Row) throws {
         self.init(
-            id: DocumentID(rawValue: row[0]), path: StorePath(unchecked: try row.bytes(1) ?? []),
-            modified: Timestamp(nanoseconds: row[2]))
+            id: DocumentID(rawValue: try row.value(0)), path: StorePath(unchecked: try row.bytes(1) ?? []),
+            modified: Timestamp(nanoseconds: try row.value(2)))
     }
 }

@@ -18,12 +18,12 @@ struct DocumentRow {
     static let columns = "d.id, d.path, d.inode, d.birth, d.handle, d.size, d.mtime, d.generation, d.tags"
 
     init(_ row: Row) throws {
-        id = row[0]
+        id = try row.value(0)
         path = try row.bytes(1).map(StorePath.init(unchecked:))
-        identity = DocumentIdentity(inode: UInt64(bitPattern: row[2]), birth: row[3], handle: try row.bytes(4) ?? [])
-        size = row[5]
-        modified = row[6]
-        generation = row[7]
+        identity = DocumentIdentity(inode: UInt64(bitPattern: try row.value(2)), birth: try row.value(3), handle: try row.bytes(4) ?? [])
+        size = try row.value(5)
+        modified = try row.value(6)
+        generation = try row.value(7)
         tags = try row.bytes(8)
     }
 
@@ -50,7 +50,7 @@ struct DocumentRow {
         let newTags = facts.tags.map { Tag.format($0) } ?? tags
         let learntHandle = sameFile && identity.handle.isEmpty && !facts.identity.handle.isEmpty
         guard contentChanged || learntHandle || newTags != tags else { return false }
-        if contentChanged { generation += 1 }
+        if contentChanged { generation &+= 1 }
         if !sameFile || learntHandle { identity = facts.identity }
         size = facts.size
         modified = facts.modified.nanoseconds
@@ -205,7 +205,7 @@ extension DocumentTable {
 
     private func nextDeparture() throws -> Int64 {
         // The condition makes the partial index usable.
-        try (db.integer("SELECT max(departed) FROM document WHERE departed IS NOT NULL") ?? 0) + 1
+        try (db.integer("SELECT max(departed) FROM document WHERE departed IS NOT NULL") ?? 0).adding(clamping: 1)
     }
 
     /// Forgets all but the last `limit` documents that left.

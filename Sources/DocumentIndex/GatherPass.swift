@@ -76,11 +76,11 @@ struct IDSet {
     private var blocks: [Int64: [UInt64]] = [:]
 
     mutating func insert(_ id: Int64) {
-        blocks[id >> 12, default: Array(repeating: 0, count: 64)][Int(id & 4095) >> 6] |= 1 << UInt64(id & 63)
+        blocks[id >> 12, default: Array(repeating: 0, count: 64)][Int(id & 4095) >> 6] |= 1 << UInt64(clamping: id & 63)
     }
 
     func contains(_ id: Int64) -> Bool {
         guard let block = blocks[id >> 12] else { return false }
-        return block[Int(id & 4095) >> 6] & (1 << UInt64(id & 63)) != 0
+        return block[Int(id & 4095) >> 6] & (1 << UInt64(clamping: id & 63)) != 0
     }
 }

@@ -43,6 +43,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
-        return Timestamp(nanoseconds: nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        let more = seconds.multiplied(clamping: 1_000_000_000).adding(clamping: attoseconds / 1_000_000_000)
+        return Timestamp(nanoseconds: nanoseconds.adding(clamping: more))
     }
 }

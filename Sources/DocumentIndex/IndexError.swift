@@ -30,6 +30,11 @@ public enum IndexError: Error, Equatable, Sendable {
             self = error
             return
         }
+        // A value that no version of this index has written.
+        if error is RowDecodingError {
+            self = .corrupt(reason: "a value of another kind than its column has")
+            return
+        }
         guard let error = error as? DatabaseError else {
             self = .database(code: -1, message: "\(error)")
             return

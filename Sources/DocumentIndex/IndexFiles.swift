@@ -37,7 +37,7 @@ struct IndexFiles {
     func moveAside() throws(IndexError) -> String {
         // Behind the newest, or it would be the oldest at once and removed before anything is read from it.
         let newest = asides.last.flatMap { Int($0.dropFirst(asidePrefix.count)) } ?? 0
-        let aside = "\(path).corrupt-\(max(time(nil), newest + 1))"
+        let aside = "\(path).corrupt-\(max(time(nil), newest.adding(clamping: 1)))"
         guard rename(path, aside) == 0 else { throw failure() }
         if size(of: path + "-wal") > 0 {
             guard rename(path + "-wal", aside + "-wal") == 0 else { throw failure() }

@@ -16,8 +16,8 @@ struct RecentTable {
                 "INSERT INTO recent (uid, document, used, written) VALUES (?, ?, ?, ?)", [uid, document, time, written])
             return
         }
-        let used: Int64 = row[0]
-        let wasWritten: Bool = row[1]
+        let used: Int64 = try row.value(0)
+        let wasWritten: Bool = try row.value(1)
         if time < used {
             try keepBefore(document, uid: uid, time: time, written: written)
         } else {
@@ -54,8 +54,8 @@ struct RecentTable {
             "SELECT used, written FROM recent_before WHERE uid = ? AND document = ? ORDER BY used DESC LIMIT 1",
             [uid, document])
         guard let before else { return try forget(document, by: user) }
-        let used: Int64 = before[0]
-        let written: Bool = before[1]
+        let used: Int64 = try before.value(0)
+        let written: Bool = try before.value(1)
         try db.run("DELETE FROM recent_before WHERE uid = ? AND document = ? AND used = ?", [uid, document, used])
         try db.run(
             "UPDATE recent SET used = ?, written = ? WHERE uid = ? AND document = ?", [used, written, uid, document])
@@ -68,7 +68,7 @@ struct RecentTable {
     /// Gives the newest uses of `other` to `document`.
     func merge(_ other: Int64, into document: Int64) throws {
         for row in try db.rows("SELECT uid, used, written FROM recent WHERE document = ?", [other]) {
-            try note(document, by: UserID(rawValue: row[0]), at: row[1], written: row[2])
+            try note(document, by: UserID(rawValue: row.value(0)), at: row.value(1), written: row.value(2))
         }
     }
 }

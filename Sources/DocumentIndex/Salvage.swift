@@ -46,24 +46,24 @@ struct Salvage {
         // The second is how version 1 had it.
         for select in ["SELECT name, uid FROM tag JOIN tag_keeper ON tag = id", "SELECT name, kept - 1 FROM tag WHERE kept"] {
             Self.each(db, select) { row in
-                if let name = try row.bytes(0), Tag(name) != nil { keptTags.append((name, row[1])) }
+                if let name = try row.bytes(0), Tag(name) != nil { keptTags.append((name, try row.value(1))) }
             }
         }
         Self.each(db, "SELECT uid, document, used, written FROM recent ORDER BY used DESC") {
-            uses.append(Use(uid: $0[0], document: $0[1], used: $0[2], written: $0[3]))
+            uses.append(Use(uid: try $0.value(0), document: try $0.value(1), used: try $0.value(2), written: try $0.value(3)))
         }
         if uses.isEmpty {
             // The sorting index may be what is damaged.
             Self.each(db, "SELECT uid, document, used, written FROM recent NOT INDEXED") {
-                uses.append(Use(uid: $0[0], document: $0[1], used: $0[2], written: $0[3]))
+                uses.append(Use(uid: try $0.value(0), document: try $0.value(1), used: try $0.value(2), written: try $0.value(3)))
             }
         }
         Self.each(db, "SELECT id, uid, last FROM tag_removal_batch") {
-            batches.append((id: $0[0], uid: $0[1], last: $0[2]))
+            batches.append((id: try $0.value(0), uid: try $0.value(1), last: try $0.value(2)))
         }
         Self.each(db, "SELECT batch, document, tag FROM tag_removal ORDER BY id") { row in
             if let tag = try row.bytes(2), Tag(tag) != nil {
-                removals.append(Removal(batch: row[0], document: row[1], tag: tag))
+                removals.append(Removal(batch: try row.value(0), document: try row.optional(1), tag: tag))
             }
         }
         let select = "SELECT \(DocumentRow.columns) FROM document d NOT INDEXED WHERE "
@@ -74,8 +74,8 @@ struct Salvage {
         for id in uses.map(\.document) + removals.compactMap(\.document) where documents[id] == nil {
             Self.each(db, select + "d.id = \(id)") { documents[id] = try DocumentRow($0) }
         }
-        Self.each(db, "SELECT seq FROM sqlite_sequence WHERE name = 'document'") { lastID = $0[0] }
-        if lastID <= 0 { lastID = (documents.keys.max() ?? 0) + Self.idGap }
+        Self.each(db, "SELECT seq FROM sqlite_sequence WHERE name = 'document'") { lastID = try $0.value(0) }
+        if lastID <= 0 { lastID = (documents.keys.max() ?? 0).adding(clamping: Self.idGap) }
     }
 
     /// Calls `body` for the rows before the first that cannot be read.
@@ -90,7 +90,7 @@ struct Salvage {
     func restore(into db: Database) throws {
         let tags = TagTable(db: db)
         for (name, keeper) in keptTags where keeper >= 0 && keeper <= UInt32.max {
-            try tags.keep(Tag(unchecked: name), by: UserID(UInt32(keeper)))
+            try tags.keep(Tag(unchecked: name), by: UserID(UInt32(clamping: keeper)))
         }
         for document in documents.values.sorted(by: { $0.id < $1.id }) where document.id > 0 {
             try restore(document, into: db)

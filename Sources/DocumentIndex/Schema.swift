@@ -96,7 +96,7 @@ enum Schema {
 
     /// A tag is kept by any number of users, and a document is found by its name in a tag.
     private static func addKeepersAndNames(to db: Database) throws {
-        let kept = try db.rows("SELECT name, kept - 1 FROM tag WHERE kept").map { (try $0.bytes(0) ?? [], UserID($0[1])) }
+        let kept = try db.rows("SELECT name, kept - 1 FROM tag WHERE kept").map { (try $0.bytes(0) ?? [], UserID(try $0.value(1))) }
         try db.execute(
             sql: """
                 DROP TABLE document_tag;
@@ -130,7 +130,7 @@ enum Schema {
         for (tag, user) in kept { try table.keep(Tag(unchecked: tag), by: user) }
         for row in try db.rows("SELECT id, path, mtime, tags FROM document WHERE path IS NOT NULL AND tags <> x''") {
             try table.index(
-                try row.bytes(3) ?? [], of: row[0], at: StorePath(unchecked: try row.bytes(1) ?? []), modified: row[2])
+                try row.bytes(3) ?? [], of: try row.value(0), at: StorePath(unchecked: try row.bytes(1) ?? []), modified: try row.value(2))
         }
     }
 

@@ -1,5 +1,5 @@
 import CLinux
-public import Glibc
+import Glibc
 public import SystemPackage
 
 /// Other programs, started without a shell.
@@ -52,7 +52,7 @@ public enum ChildProcess {
         sigfillset(&all)
         posix_spawnattr_setsigdefault(&attributes, &all)
         let startsSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, hidden behind _GNU_SOURCE
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (newSession ? startsSession : 0)))
+        posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (newSession ? startsSession : 0)))
 
         let (words, settings) = (strings([Array((name ?? program).utf8)] + arguments), strings(environment))
         defer { for pointer in words + settings { free(pointer) } }

@@ -33,3 +33,9 @@ public struct FileIdentity: Hashable, Sendable {
         hasher.combine(birth)
     }
 }
+
+extension cl_status {
+    /// The bytes that the file takes on its disk. A file system may answer any number of blocks: the nearest there is, and what is
+    /// negative counts as the number beyond 2^63 that it stands for.
+    package var allocatedBytes: Int64 { st.st_blocks < 0 ? .max : Int64(st.st_blocks).multiplied(clamping: 512) }
+}

@@ -1,4 +1,4 @@
-public import Glibc
+import Glibc
 
 /// A time in nanoseconds since 1970, the nearest there is for times before 1677 and after 2262: a file may carry any time that
 /// its file system can store, ext4 up to 2446.
@@ -13,12 +13,4 @@ public func saturatedNanoseconds(_ time: timespec) -> Int64 {
 public func splitNanoseconds(_ time: Int64) -> (seconds: Int64, rest: Int64) {
     let (seconds, rest) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
     return rest < 0 ? (seconds - 1, rest + 1_000_000_000) : (seconds, rest)
-}
-
-extension timespec {
-    /// The time that is this many nanoseconds after 1970.
-    public init(nanoseconds: Int64) {
-        let (seconds, rest) = splitNanoseconds(nanoseconds)
-        self.init(tv_sec: Int(seconds), tv_nsec: Int(rest))
-    }
 }

@@ -23,7 +23,7 @@ public final class Signal: @unchecked Sendable {
     /// Waits `seconds` at most.
     public func wait(seconds: Double) {
         // Not by the clock that people set.
-        let deadline = cl_monotonic_ns() + Int64(seconds * 1e9)
+        let deadline = cl_monotonic_ns().adding(clamping: Int64(clamping: seconds * 1e9))
         while cl_sem_wait_until(semaphore, deadline) == -EINTR {}
     }
 }

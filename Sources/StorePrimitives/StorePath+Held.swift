@@ -1,5 +1,5 @@
 internal import CLinux
-internal import Glibc
+import Glibc
 public import SystemPackage
 
 extension StorePath {

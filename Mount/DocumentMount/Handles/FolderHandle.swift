@@ -29,7 +29,7 @@ final class FolderHandle: @unchecked Sendable {
             (self.name, self.inode, self.type, self.item) = (name, inode, type, item)
             var hasher = Hasher()
             hasher.combine(name)
-            self.offset = offset ?? Int64(UInt(bitPattern: hasher.finalize()) >> 2) + 1
+            self.offset = offset ?? Int64(truncatingIfNeeded: UInt(bitPattern: hasher.finalize()) >> 2) + 1
         }
     }
 

@@ -10,7 +10,7 @@ enum HandleShares {
     /// mounted uses the mount.
     static func bounds(isForOne: Bool) -> [SharedResource: SharedResource.Bound] {
         var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        getrlimit(__rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue), &limit)
         let all = Int(clamping: limit.rlim_cur)
         // Where there are few, one program may need them.
         if all <= 4_096 {

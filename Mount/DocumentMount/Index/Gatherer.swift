@@ -86,7 +86,7 @@ final class Gatherer: @unchecked Sendable {
     /// As `gather`, after a pause in which a passing trouble may pass: two seconds at first, ten minutes at last.
     func gatherLater(_ folder: StorePath) {
         state.withLock { state in
-            if state.late.isEmpty { state.due = cl_monotonic_ns() + Int64(state.pause * 1e9) }
+            if state.late.isEmpty { state.due = cl_monotonic_ns() + Int64(clamping: state.pause * 1e9) }
             Self.add(folder, to: &state.late)
         }
         wake.signal()

@@ -69,7 +69,7 @@ final class ReaderProcesses: Sendable {
     private func found(_ caller: Caller, _ now: Int64) -> Known? {
         known.withLock { known in
             guard let found = known[caller.thread], now - found.since < Self.lifetime else { return nil }
-            known[caller.thread]!.opens += 1
+            known[caller.thread]?.opens += 1
             return found
         }
     }

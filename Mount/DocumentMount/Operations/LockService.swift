@@ -153,7 +153,7 @@ final class LockService: @unchecked Sendable {
                 return (expired, state.table.nextDeadline)
             }
             send(expired)
-            let pause = next.map { Double(Int64($0) - Int64(Self.now)) / 1e9 } ?? 3600
+            let pause = next.map { Double(Int64(clamping: $0) - Int64(clamping: Self.now)) / 1e9 } ?? 3600
             deadlines.wait(seconds: max(0, pause))
         }
     }
@@ -161,7 +161,7 @@ final class LockService: @unchecked Sendable {
     private static var now: UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        return UInt64(clamping: time.tv_sec) * 1_000_000_000 + UInt64(clamping: time.tv_nsec)
     }
 }
 

@@ -30,8 +30,8 @@ extension MountedFileSystem {
         guard buffer.count > 0, caller.uid != 0, privileges.actsForCallers else { return length }
         let shown = buffer.prefix(length).split(separator: 0).filter { !$0.starts(with: "trusted.".utf8) }
         let kept: [UInt8] = shown.flatMap { [UInt8]($0) + [0] }
-        buffer.copyBytes(from: kept)
-        return kept.count
+        buffer.copyBytes(from: kept.prefix(buffer.count))
+        return min(kept.count, buffer.count)
     }
 
     func setExtendedAttribute(

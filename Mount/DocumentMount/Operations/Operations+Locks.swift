@@ -15,11 +15,11 @@ extension MountedFileSystem {
             handle: LockHandle(handle.rawValue), pid: lock.process)
         guard let found = locks.firstConflict(with: asked) else {
             var none = lock
-            none.type = Int16(F_UNLCK)
+            none.type = Int16(truncatingIfNeeded: F_UNLCK)
             return none
         }
         return RecordLock(
-            type: Int16(found.mode == .shared ? F_RDLCK : F_WRLCK), start: found.range.start, end: found.range.end,
+            type: Int16(clamping: found.mode == .shared ? F_RDLCK : F_WRLCK), start: found.range.start, end: found.range.end,
             process: found.pid)
     }
 
@@ -29,7 +29,7 @@ extension MountedFileSystem {
     ) {
         guard let range = LockRange(start: lock.start, end: lock.end) else { return reply.fail(.invalidArgument) }
         let (document, owner) = (LockedDocument(table.node(node).lockKey), LockOwner(lockOwner))
-        if lock.type == Int16(F_UNLCK) {
+        if lock.type == Int16(truncatingIfNeeded: F_UNLCK) {
             locks.unlock(range, of: owner, .record, on: document)
             return reply.succeed()
         }

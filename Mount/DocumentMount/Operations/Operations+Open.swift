@@ -377,10 +377,10 @@ extension MountedFileSystem {
                 state.plainOpens -= 1
                 return nil
             }
-            state.backing!.opens -= 1
-            guard state.backing!.opens == 0 else { return nil }
+            state.backing?.opens -= 1
+            guard let backing = state.backing, backing.opens == 0 else { return nil }
             defer { state.backing = nil }
-            return state.backing!.id
+            return backing.id
         }
         handle.endRedirection()
         if let finished { session.current?.closeBacking(finished) }

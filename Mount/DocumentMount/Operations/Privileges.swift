@@ -21,8 +21,8 @@ struct Privileges: Sendable {
         _ = cl_unshare_fs()
         guard actsForCallers else { return }
         _ = cl_keep_capabilities()
-        _ = cl_raise_capability(Int32(CL_CAP_FSETID), 0)
-        _ = cl_raise_capability(Int32(CL_CAP_SYS_RESOURCE), 0)
+        _ = cl_raise_capability(Int32(truncatingIfNeeded: CL_CAP_FSETID), 0)
+        _ = cl_raise_capability(Int32(truncatingIfNeeded: CL_CAP_SYS_RESOURCE), 0)
     }
 
     /// Makes something as the caller: owner, group and umask are the caller's; setgid folders and default ACLs do the rest.
@@ -63,8 +63,8 @@ struct Privileges: Sendable {
     @inline(__always)
     func keepingGroupBit<Result>(_ mode: mode_t, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
         guard actsForCallers, mode & S_ISGID != 0 else { return try body() }
-        _ = cl_raise_capability(Int32(CL_CAP_FSETID), 1)
-        defer { _ = cl_raise_capability(Int32(CL_CAP_FSETID), 0) }
+        _ = cl_raise_capability(Int32(truncatingIfNeeded: CL_CAP_FSETID), 1)
+        defer { _ = cl_raise_capability(Int32(truncatingIfNeeded: CL_CAP_FSETID), 0) }
         return try body()
     }
 }

@@ -37,7 +37,7 @@ enum ProcessFacts {
             guard line.hasPrefix("SigPnd:") || line.hasPrefix("ShdPnd:"),
                 let pending = UInt64(line.dropFirst(7).drop { $0 == " " || $0 == "\t" }, radix: 16)
             else { return false }
-            return pending & 1 << (UInt64(SIGKILL) - 1) != 0
+            return pending & 1 << (UInt64(truncatingIfNeeded: SIGKILL) - 1) != 0
         }
     }
 

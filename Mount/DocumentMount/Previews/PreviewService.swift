@@ -251,7 +251,7 @@ final class PreviewShelf: Sendable {
     func makeRoom() {
         let now = cl_monotonic_ns()
         // Not under the lock: it has others beneath it.
-        let lengths = Dictionary(uniqueKeysWithValues: places.withLock { $0.map(\.shown) }.map { ($0.number, $0.length) })
+        let lengths = Dictionary(places.withLock { $0.map(\.shown) }.map { ($0.number, $0.length) }) { $1 }
         let left = places.withLock { places -> [ShownPreview] in
             var left = places.filter { now - $0.used > Self.lifetime }.map(\.shown)
             places.removeAll { now - $0.used > Self.lifetime }

@@ -47,7 +47,7 @@ final class Repeater: Sendable {
     ///   disk, and in the kernel for a folder's lock.
     init(log: Logger, patience: Int64 = 2_000_000_000) {
         self.log = log
-        answerTime = Int32(patience / 1_000_000)
+        answerTime = Int32(clamping: patience / 1_000_000)
     }
 
     func start(mountPoint: [UInt8], _ start: @escaping MountConfiguration.StartRepeating) {

@@ -29,15 +29,15 @@ final class RepeatingProcess {
                 case .write(let path, let isModified, let isClosed):
                     (
                         Int(CL_REPEAT_WRITE),
-                        (isModified ? Int32(CL_REPEAT_MODIFIED) : 0) | (isClosed ? Int32(CL_REPEAT_CLOSED) : 0), [path]
+                        (isModified ? Int32(truncatingIfNeeded: CL_REPEAT_MODIFIED) : 0) | (isClosed ? Int32(truncatingIfNeeded: CL_REPEAT_CLOSED) : 0), [path]
                     )
                 case .changeAttributes(let path): (Int(CL_REPEAT_ATTRIBUTES), 0, [path])
-                case .make(let path, let type): (Int(CL_REPEAT_MAKE), Int32(type >> 12), [path])
-                case .remove(let path, let type): (Int(CL_REPEAT_REMOVE), Int32(type >> 12), [path])
+                case .make(let path, let type): (Int(CL_REPEAT_MAKE), Int32(clamping: type >> 12), [path])
+                case .remove(let path, let type): (Int(CL_REPEAT_REMOVE), Int32(clamping: type >> 12), [path])
                 case .move(let path, let newPath): (Int(CL_REPEAT_MOVE), 0, [path, newPath])
                 }
             guard paths.allSatisfy({ $0.count < Int(PATH_MAX) }), root.count < Int(PATH_MAX) else { return nil }
-            return [UInt8(letter), UInt8(argument)] + ([root] + paths).joined(separator: [0])
+            return [UInt8(clamping: letter), UInt8(clamping: argument)] + ([root] + paths).joined(separator: [0])
         }
     }
 

@@ -88,7 +88,7 @@ extension SaveService {
         var status = cl_status()
         _ = try check(cl_statx_fd(file.number, &status))
         request.document.isEmpty = status.st.st_size == 0
-        request.document.links = Int(status.st.st_nlink)
+        request.document.links = Int(clamping: status.st.st_nlink)
         // Another file has its name: what others have open is not to be cut off under them. Whoever has no path comes back.
         if status.st.st_nlink == 0, request.mayBeSentOn, request.flags.contains([.writes, .truncates]),
             request.caller.process != nil

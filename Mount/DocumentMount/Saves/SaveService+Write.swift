@@ -16,7 +16,7 @@ extension SaveService {
         func writeAndNote() throws(Errno) -> Int {
             try version.writing.shared { () throws(Errno) in
                 let count = try write(handle.descriptor)
-                version.note(Int64(offset)..<Int64(offset + count))
+                version.note(Int64(offset)..<Int64(offset).adding(clamping: Int64(count)))
                 return count
             }
         }
@@ -27,7 +27,7 @@ extension SaveService {
             guard try makesRoom(after: error, for: wanted, handle, version) else { throw error }
             count = try writeAndNote()
         }
-        wrote(handle, version, by: caller, end: Int64(offset + count))
+        wrote(handle, version, by: caller, end: Int64(offset).adding(clamping: Int64(count)))
         if let published = handle.redirectedTo { writtenElsewhere(published) }
         return count
     }

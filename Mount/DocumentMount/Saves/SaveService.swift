@@ -109,7 +109,7 @@ final class SaveService: Sendable {
                 handle: handle.decision.save, process: nil, reason: handle.decision.reason ?? .outlivedSave,
                 isFlushed: handle.isFlushed.load(ordering: .relaxed))
         }
-        state.handles = Dictionary(uniqueKeysWithValues: handles.map { ($0.decision.save, $0) })
+        state.handles = Dictionary(handles.map { ($0.decision.save, $0) }) { $1 }
         state.machine = DocumentSaves(published: published.versionID, writers: writers, times: options.streamTimes)
         active.withLock { $0[ObjectIdentifier(versions)] = versions }
         clock.isNeeded.add(1, ordering: .sequentiallyConsistent)

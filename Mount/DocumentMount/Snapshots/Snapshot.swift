@@ -34,7 +34,7 @@ final class Snapshot: VirtualItem {
             // Where there is nothing, there is nothing in the snapshot.
             guard let item else { return folder.appending(name) }
             listing.add(name, item)
-            return folder.appending(listing.entries.last!.name)
+            return folder.appending(listing.entries.last?.name ?? name)
         }
         self.listing = Mutex(listing)
     }

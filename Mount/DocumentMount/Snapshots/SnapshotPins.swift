@@ -27,7 +27,7 @@ final class SnapshotPins: Sendable {
     func unpin(_ entry: SnapshotEntry) {
         entries.withLock { entries in
             guard entries[entry.pinned]?.removeValue(forKey: ObjectIdentifier(entry)) != nil else { return }
-            if entries[entry.pinned]!.isEmpty { entries[entry.pinned] = nil }
+            if entries[entry.pinned]?.isEmpty == true { entries[entry.pinned] = nil }
             count.subtract(1, ordering: .relaxed)
         }
     }

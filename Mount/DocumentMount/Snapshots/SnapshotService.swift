@@ -150,7 +150,7 @@ final class SnapshotService: Sendable {
     /// A descriptor each: half of those there may be.
     private static let mostHeld: Int = {
         var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        getrlimit(__rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue), &limit)
         return min(200_000, Int(clamping: limit.rlim_cur) / 2)
     }()
 

@@ -167,7 +167,7 @@ final class ThumbnailEntry: VirtualItem {
         if status.st.st_mode & S_IFMT == S_IFDIR { status.st.st_mode &= ~0o444 | (status.st.st_mode & 0o111) << 2 }
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length),
-            modified: timespec(nanoseconds: entry.drawn), validity: validity)
+            modified: timespec(since1970: entry.drawn), validity: validity)
     }
 
     /// Found out once: an item is made at each look.

@@ -150,7 +150,7 @@ final class ThumbnailService: Sendable {
         }
     }
 
-    private static let shownLately = Int64(validity.seconds * 1.1e9)
+    private static let shownLately = Int64(clamping: validity.seconds * 1.1e9)
 
     func isFolder(_ path: StorePath) -> Bool { status(of: path).map { $0.st.st_mode & S_IFMT == S_IFDIR } ?? false }
 

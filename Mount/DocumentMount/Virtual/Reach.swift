@@ -105,7 +105,7 @@ struct Reach: Sendable {
         return held
     }
 
-    private static let passingCapabilities = [Int32(CL_CAP_DAC_OVERRIDE), Int32(CL_CAP_DAC_READ_SEARCH)]
+    private static let passingCapabilities = [Int32(truncatingIfNeeded: CL_CAP_DAC_OVERRIDE), Int32(truncatingIfNeeded: CL_CAP_DAC_READ_SEARCH)]
 }
 
 /// The supplementary groups of threads that made requests, as /proc has them, if it has the thread as the same user's: by the

@@ -100,5 +100,11 @@ final class RecentsFolder: VirtualItem {
 }
 
 extension timespec {
-    init(_ timestamp: Timestamp) { self.init(nanoseconds: timestamp.nanoseconds) }
+    init(_ timestamp: Timestamp) { self.init(since1970: timestamp.nanoseconds) }
+
+    /// The time that is this many nanoseconds after 1970.
+    init(since1970 nanoseconds: Int64) {
+        let (seconds, rest) = splitNanoseconds(nanoseconds)
+        self.init(tv_sec: Int(seconds), tv_nsec: Int(rest))
+    }
 }

@@ -46,8 +46,8 @@ final class StagedNames: Sendable {
 
         mutating func remove(_ name: EntryName, _ claim: ClaimID) -> Bool {
             guard let index = staged[name]?.firstIndex(where: { $0.claim == claim }) else { return false }
-            if let hidden = staged[name]!.remove(at: index).hidden { shown[hidden] = nil }
-            if staged[name]!.isEmpty { staged[name] = nil }
+            if let hidden = staged[name]?.remove(at: index).hidden { shown[hidden] = nil }
+            if staged[name]?.isEmpty == true { staged[name] = nil }
             return true
         }
     }
@@ -82,7 +82,7 @@ final class StagedNames: Sendable {
             let isFirst = state.staged.isEmpty
             _ = state.remove(name, staged.claim)
             state.staged[name, default: []].append(staged)
-            state.staged[name]!.sort { $0.claim < $1.claim }
+            state.staged[name]?.sort { $0.claim < $1.claim }
             if let hidden = staged.hidden { state.shown[hidden] = name }
             count.store(state.staged.count, ordering: .releasing)
             return isFirst

@@ -2,7 +2,7 @@ internal import CFuse
 internal import CLinux
 internal import Glibc
 internal import StorePrimitives
-internal import SystemPackage
+import SystemPackage
 
 /// FUSE over io_uring (Linux 6.14): a queue for each processor, served by threads bound to it. A request is worked on where the app
 /// runs, so that no other processor has to be woken for it: measured 11 us a request where read(2) and write(2) of the device take

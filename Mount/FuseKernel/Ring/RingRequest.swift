@@ -1,7 +1,7 @@
 internal import CFuse
 internal import CLinux
 internal import Glibc
-internal import SystemPackage
+import SystemPackage
 
 /// One place in a queue of the kernel's ring: where the kernel puts a request, and where it takes the answer from.
 ///
@@ -96,7 +96,7 @@ final class RingRequest: @unchecked Sendable {
             if part.iov_base != payload + end { memmove(payload + end, part.iov_base, part.iov_len) }
             end += part.iov_len
         }
-        headers.pointee.payload_size = UInt32(end)
+        headers.pointee.payload_size = UInt32(clamping: end)
         isAnswered = true
         return headerSize + end
     }
@@ -104,7 +104,7 @@ final class RingRequest: @unchecked Sendable {
     /// A request that nobody answered fails.
     private func failUnlessAnswered() {
         guard !isAnswered else { return }
-        var header = quire_out_header(len: UInt32(MemoryLayout<quire_out_header>.size), error: -EIO, unique: unique)
+        var header = quire_out_header(len: UInt32(clamping: MemoryLayout<quire_out_header>.size), error: -EIO, unique: unique)
         memcpy(headers, &header, MemoryLayout<quire_out_header>.size)
         headers.pointee.payload_size = 0
     }

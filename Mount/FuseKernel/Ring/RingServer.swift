@@ -3,7 +3,7 @@ internal import CLinux
 internal import Glibc
 internal import StorePrimitives
 internal import Synchronization
-internal import SystemPackage
+import SystemPackage
 
 /// One thread that serves a queue of the kernel's ring: the requests of apps that run on one processor, on that processor. Or, with
 /// one place in each, the queues of processors that are not there, which the kernel wants served as well.
@@ -17,7 +17,7 @@ final class RingServer: Sendable {
 
     init(_ session: FuseSession, queues: [Int], capacity: Int) {
         self.session = session
-        self.queues = queues.map { UInt16($0) }
+        self.queues = queues.map { UInt16(clamping: $0) }
         self.capacity = capacity
     }
 
@@ -47,7 +47,7 @@ final class RingServer: Sendable {
                 // The mount is gone.
                 if outcome == -ENOTCONN || outcome == -ECONNABORTED { return }
                 if outcome < 0 { throw Errno(rawValue: -outcome) }
-                let place = places[Int(tag)]
+                let place = places[Int(clamping: tag)]
                 serve(place)
                 try place.commit(ring, device: session.device, tag: tag)
             }

@@ -65,13 +65,13 @@ public struct EventLog: Sendable {
 
     /// The events after number `sequence` that a reader wants, `limit` at most. O(events looked at).
     public func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> Page {
-        let first = lastSequence + 1 - UInt64(events.count)
+        let first = lastSequence + 1 - UInt64(clamping: events.count)
         // A number that was never given comes from an earlier mount, whose later events nobody knows.
         let hasOverflowed = sequence < first - 1 || sequence > lastSequence
         var next = hasOverflowed ? first - 1 : sequence
         var page: [StoreEvent] = []
         while next < lastSequence, page.count < limit {
-            let event = events[(start + Int(next + 1 - first)) % events.count]
+            let event = events[(start + Int(clamping: next + 1 - first)) % events.count]
             if isWanted(event) { page.append(event) }
             next += 1
         }

@@ -1,3 +1,4 @@
+
 /// The document a lock is on. Two versions of one document are one key, so that they exclude each other.
 public struct LockedDocument: Hashable, Sendable {
     public let rawValue: UInt64

@@ -12,7 +12,7 @@ extension ServiceConnection {
 
     /// Nil if there is no such version for this user.
     public func keptVersion(_ id: UInt64) throws(ServiceCallError) -> RecoverableVersion? {
-        guard id < UInt64(Int64.max) else { return nil }
+        guard id < Int64.max.magnitude else { return nil }
         return try versions(before: id + 1).first { $0.id == id }
     }
 

@@ -23,7 +23,7 @@ public final class ConnectionBreaker: Sendable {
 
     fileprivate init(socket: Descriptor) { self.socket = socket }
 
-    public func cut() { _ = shutdown(socket.number, Int32(SHUT_RDWR)) }
+    public func cut() { _ = shutdown(socket.number, Int32(truncatingIfNeeded: SHUT_RDWR)) }
 }
 
 /// A client's connection to a mount's service: blocking, one call at a time, each bounded by a timeout. Not thread-safe.
@@ -92,7 +92,7 @@ public final class ServiceConnection {
     private func send(_ message: [UInt8], until deadline: ContinuousClock.Instant) throws(ServiceCallError) {
         var rest = message[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(socket.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes { Glibc.send(socket.number, $0.baseAddress, $0.count, Int32(truncatingIfNeeded: MSG_NOSIGNAL)) }
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
@@ -127,7 +127,7 @@ public final class ServiceConnection {
     }
 
     private func wait(for event: Int32, until deadline: ContinuousClock.Instant?) throws(ServiceCallError) {
-        var request = pollfd(fd: socket.number, events: Int16(event), revents: 0)
+        var request = pollfd(fd: socket.number, events: Int16(clamping: event), revents: 0)
         guard let deadline else {
             _ = poll(&request, 1, -1)
             return

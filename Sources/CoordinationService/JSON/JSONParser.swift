@@ -176,7 +176,7 @@ private struct JSONParser {
         var unit: UInt16 = 0
         for _ in 0..<4 {
             guard let digit = next.flatMap({ Character(Unicode.Scalar($0)).hexDigitValue }) else { throw unexpected }
-            unit = unit << 4 | UInt16(digit)
+            unit = unit << 4 | UInt16(clamping: digit)
             position += 1
         }
         return unit

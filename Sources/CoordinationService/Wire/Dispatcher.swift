@@ -1,3 +1,4 @@
+
 /// Turns one message into its reply: decodes, authorises by running the method as the peer, encodes. Pure but for what the
 /// methods do; called on the service's threads.
 struct Dispatcher: Sendable {

@@ -93,7 +93,7 @@ private final class MountList: Sendable {
 
     private static func update(_ state: inout State) {
         if let file = state.file {
-            var request = pollfd(fd: file.number, events: Int16(POLLPRI), revents: 0)
+            var request = pollfd(fd: file.number, events: Int16(clamping: POLLPRI), revents: 0)
             if poll(&request, 1, 0) == 0 { return }
         }
         let number = cl_openat(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0)

@@ -157,14 +157,14 @@ public final class FolderWalk {
 
     private static func kind(of entry: cl_dirent, in folder: Descriptor) -> EntryKind {
         var type = entry.type
-        if type == UInt8(DT_UNKNOWN) {
+        if type == UInt8(truncatingIfNeeded: DT_UNKNOWN) {
             var status = cl_status()
             guard cl_statx(folder.number, entry.name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return .other }
             type = UInt8(truncatingIfNeeded: (status.st.st_mode & S_IFMT) >> 12)
         }
         switch type {
-        case UInt8(DT_DIR): return .folder
-        case UInt8(DT_REG): return .file
+        case UInt8(truncatingIfNeeded: DT_DIR): return .folder
+        case UInt8(truncatingIfNeeded: DT_REG): return .file
         default: return .other
         }
     }

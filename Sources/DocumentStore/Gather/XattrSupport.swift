@@ -13,7 +13,7 @@ public enum XattrSupport {
         switch result {
         case -Int(EOPNOTSUPP), -Int(ENOSYS): return false
         case -Int(ENODATA), 0...: return true
-        default: throw Errno(rawValue: CInt(-result))
+        default: throw Errno(rawValue: CInt(clamping: -result))
         }
     }
 }

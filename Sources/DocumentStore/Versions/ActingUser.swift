@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-public import SystemPackage
+import SystemPackage
 
 /// As whom a file of the store or of the state folder is made and filled: whose quota it counts for, whether it may take the blocks
 /// that are kept for root, and what a server of the store that judges by user sees. Never whom the thread happened to act for last, so

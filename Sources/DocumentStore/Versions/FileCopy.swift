@@ -57,6 +57,8 @@ enum FileCopy {
         if start == -off_t(ENXIO) { return (size, size) }
         if start < 0 { return (offset, size) }
         let end = cl_lseek(file.number, start, CL_SEEK_HOLE)
+        // A file system that answers what is behind would have the caller go round for ever.
+        guard start >= offset, end < 0 || end > start else { return (offset, size) }
         return (min(Int64(start), size), end < 0 ? size : min(Int64(end), size))
     }
 
@@ -66,7 +68,7 @@ enum FileCopy {
         let copied = cl_copy_file_range(source.number, off_t(offset), target.number, off_t(offset), Int(count), 0)
         if copied > 0 { return Int64(copied) }
         // Not between these two, or not here at all; and some file systems say 0 instead.
-        guard [0, -EXDEV, -EOPNOTSUPP, -EINVAL, -ENOSYS].contains(CInt(copied)) else { throw Errno(rawValue: CInt(-copied)) }
+        guard [0, -EXDEV, -EOPNOTSUPP, -EINVAL, -ENOSYS].contains(CInt(clamping: copied)) else { throw Errno(rawValue: CInt(clamping: -copied)) }
         var buffer = [UInt8](repeating: 0, count: Int(min(count, 1 << 20)))
         let length = try check(cl_pread(source.number, &buffer, buffer.count, off_t(offset)))
         try write(buffer[..<length], to: target, at: offset)

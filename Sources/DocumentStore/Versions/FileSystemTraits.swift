@@ -102,7 +102,7 @@ final class FileSystems: Sendable {
         _ = try check(cl_file_system(file.number, &system))
         // Another one may be mounted by now.
         let isSame = last?.type == system.type && last?.id == system.id
-        let traits = isSame ? last!.traits : FileSystemTraits(type: system.type, device: key.device)
+        let traits = (isSame ? last?.traits : nil) ?? FileSystemTraits(type: system.type, device: key.device)
         let found = Known(
             type: system.type, id: system.id, traits: traits, available: system.available,
             hasInodes: system.has_inodes != 0, time: now)

@@ -51,10 +51,11 @@ extension GroupItem {
     }
 
     init?(_ record: RecordLine) {
-        guard record.fields.count == 13, let name = EntryName(record.fields[11]), let hidden = EntryName(record.fields[12])
+        guard record.fields.count == 13, let name = EntryName(record.fields[11]), let hidden = EntryName(record.fields[12]),
+            let folder = StorePath(parsing: record.fields[10]), folder.bytes == record.fields[10]
         else { return nil }
         new = Version(record, from: 2)
         old = Version(record, from: 6)
-        (folder, self.name, self.hidden) = (StorePath(unchecked: record.fields[10]), name, hidden)
+        (self.folder, self.name, self.hidden) = (folder, name, hidden)
     }
 }

@@ -82,7 +82,7 @@ final class HiddenNames: Sendable {
     private static func append(_ number: UInt64, to bytes: inout [UInt8]) {
         var shift = number == 0 ? 0 : (63 - number.leadingZeroBitCount) & ~3
         while shift >= 0 {
-            let digit = UInt8(number >> UInt64(shift) & 15)
+            let digit = UInt8(clamping: number >> UInt64(clamping: shift) & 15)
             bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
             shift -= 4
         }

@@ -49,7 +49,7 @@ final class IntentLog: Sendable {
         var groups: [UInt64: [GroupItem]] = [:]
         var last: UInt64 = 0
         for line in text.split(separator: UInt8(ascii: "\n")) {
-            guard let record = RecordLine(parsing: line), let kind = record.text(0), let id: UInt64 = record.number(1)
+            guard let record = RecordLine(parsing: line), let kind = record.text(0), let id: UInt64 = record.number(1), id < KeptVersion.idLimit
             else { continue }
             last = max(last, id)
             switch kind {
@@ -152,10 +152,11 @@ extension PublishIntent {
     fileprivate init?(_ record: RecordLine) {
         guard record.fields.count == 11, let inode: UInt64 = record.number(2), let birth: Int64 = record.number(3),
             let size: Int64 = record.number(4), let modified: Int64 = record.number(5), let started: Int64 = record.number(6),
-            let until: Int64 = record.number(7), let name = EntryName(record.fields[9]), let hidden = EntryName(record.fields[10])
+            let until: Int64 = record.number(7), let name = EntryName(record.fields[9]), let hidden = EntryName(record.fields[10]),
+            let folder = StorePath(parsing: record.fields[8]), folder.bytes == record.fields[8]
         else { return nil }
         self.init(
-            folder: StorePath(unchecked: record.fields[8]), name: name, hidden: hidden, inode: inode, birth: birth, size: size,
+            folder: folder, name: name, hidden: hidden, inode: inode, birth: birth, size: size,
             modified: modified, started: started, until: until)
     }
 }

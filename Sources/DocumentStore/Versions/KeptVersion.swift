@@ -72,19 +72,27 @@ extension KeptVersion {
         return record
     }
 
+    /// No version has this number or a higher one, so that the next one can always be told.
+    static let idLimit: UInt64 = 1 << 62
+    /// More than any file system holds: the sum of a thousand is a number still.
+    private static let mostBytes: Int64 = 1 << 53
+
+    /// Nil for what is no such record; it may come from a damaged file.
     init?(_ record: RecordLine) {
-        guard record.fields.count >= 11, record.text(0) == "kept", let id: UInt64 = record.number(1),
+        guard record.fields.count >= 11, record.text(0) == "kept", let id: UInt64 = record.number(1), id < KeptVersion.idLimit,
             let owner: UInt32 = record.number(2), let group: UInt32 = record.number(3), let mode: UInt32 = record.number(4),
             let time: Int64 = record.number(5), let word = record.text(6), let number: Int32 = record.number(7),
-            let reason = Reason(word, number), let size: Int64 = record.number(8), let allocated: Int64 = record.number(9)
+            let reason = Reason(word, number), let size: Int64 = record.number(8), size >= 0,
+            let allocated: Int64 = record.number(9), (0...Self.mostBytes).contains(allocated),
+            let document = StorePath(parsing: record.fields[10]), document.bytes == record.fields[10], !document.isRoot
         else { return nil }
         var saver: Saver?
-        if record.fields.count >= 14, let pid: Int32 = record.number(11), let uid: UInt32 = record.number(12) {
-            saver = Saver(pid: pid, name: record.text(13)!, uid: uid)
+        if record.fields.count >= 14, let pid: Int32 = record.number(11), let uid: UInt32 = record.number(12), let name = record.text(13) {
+            saver = Saver(pid: pid, name: name, uid: uid)
         }
         self.init(
             id: id, payer: [12, 15].contains(record.fields.count) ? record.number(record.fields.count - 1) : nil,
-            document: StorePath(unchecked: record.fields[10]), owner: owner, group: group, mode: mode, time: time,
+            document: document, owner: owner, group: group, mode: mode, time: time,
             saver: saver, reason: reason, size: size, allocated: allocated)
     }
 }

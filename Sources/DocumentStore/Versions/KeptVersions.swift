@@ -29,11 +29,11 @@ public final class KeptVersions: Sendable {
 
         mutating func append(_ version: KeptVersion) {
             versions.append(version)
-            bytes += KeptVersions.bytes(counted: version)
+            bytes = bytes.adding(clamping: KeptVersions.bytes(counted: version))
         }
 
         mutating func remove(at index: Int) -> KeptVersion {
-            bytes -= KeptVersions.bytes(counted: versions[index])
+            bytes &-= KeptVersions.bytes(counted: versions[index])
             return versions.remove(at: index)
         }
 
@@ -52,7 +52,7 @@ public final class KeptVersions: Sendable {
         /// wipe out what that user could have back.
         func indexToGo() -> Int? {
             var payers: [uid_t: Int64] = [:]
-            for version in versions { payers[version.charged, default: 0] += KeptVersions.bytes(counted: version) }
+            for version in versions { payers[version.charged, default: 0] &+= KeptVersions.bytes(counted: version) }
             guard let payer = payers.max(by: { $0.value < $1.value })?.key else { return nil }
             return versions.firstIndex { $0.charged == payer }
         }
@@ -97,7 +97,7 @@ public final class KeptVersions: Sendable {
     ) throws(Errno) -> KeptVersion {
         try user.assume()
         let status = try OpenFolder.status(of: file)
-        let allocated = max(Int64(status.st.st_blocks) * 512, status.st.st_size > 0 ? 1 : 0)
+        let allocated = max(status.allocatedBytes, status.st.st_size > 0 ? 1 : 0)
         let id = state.withLock { state in
             defer { state.nextID += 1 }
             return state.nextID

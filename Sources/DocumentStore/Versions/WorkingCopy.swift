@@ -38,7 +38,7 @@ public final class WorkingCopy: Sendable {
         // What the new version will take is not known yet; where there is a quota, the write will tell.
         let hasRoom: Bool
         do throws(Errno) {
-            (traits, hasRoom) = try versions.fileSystems.traits(of: document, status, bytes: UInt64(status.st.st_blocks) * 512)
+            (traits, hasRoom) = try versions.fileSystems.traits(of: document, status, bytes: UInt64(clamping: status.allocatedBytes))
         } catch {
             throw .unmade(error)
         }

@@ -15,7 +15,7 @@ public enum DesktopURI {
     /// In hexadecimal.
     public static func md5(_ text: String) -> String {
         var text = text
-        let sum = text.withUTF8 { g_compute_checksum_for_data(G_CHECKSUM_MD5, $0.baseAddress, gsize($0.count)) }
+        let sum = text.withUTF8 { g_compute_checksum_for_data(G_CHECKSUM_MD5, $0.baseAddress, gsize(clamping: $0.count)) }
         guard let sum else { return "" }
         defer { g_free(sum) }
         return String(cString: sum)

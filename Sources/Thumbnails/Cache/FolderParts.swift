@@ -38,6 +38,6 @@ public struct FolderParts: Sendable, Equatable {
     private static func bytes(_ text: Substring) -> [UInt8]? {
         let digits = text.compactMap(\.hexDigitValue)
         guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(clamping: digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

@@ -65,7 +65,7 @@ package enum PngTexts {
 
     private static func made(_ type: [UInt8], _ content: [UInt8]) -> [UInt8] {
         let checked = type + content
-        return bigEndian(UInt32(content.count)) + checked + bigEndian(cp_checksum(checked, checked.count))
+        return bigEndian(UInt32(clamping: content.count)) + checked + bigEndian(cp_checksum(checked, checked.count))
     }
 
     private static func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }

@@ -13,7 +13,7 @@ struct CommandTemplate: Sendable, Equatable {
         var words: UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>?
         guard g_shell_parse_argv(line, &count, &words, nil) != 0, let words else { return nil }
         defer { g_strfreev(words) }
-        self.words = (0..<Int(count)).map { String(cString: words[$0]!) }
+        self.words = (0..<max(0, Int(count))).compactMap { words[$0].map { String(cString: $0) } }
     }
 
     func filled(input: String, output: String, pixels: Int) -> [String] {

@@ -25,7 +25,7 @@ public struct DocumentType: Hashable, Sendable, CustomStringConvertible {
             self = byName
             return
         }
-        self = name.withCString { Self.taking(g_content_type_guess($0, bytes, gsize(bytes.count), nil)) }
+        self = name.withCString { Self.taking(g_content_type_guess($0, bytes, gsize(clamping: bytes.count), nil)) }
     }
 
     private static func taking(_ text: UnsafeMutablePointer<CChar>?) -> DocumentType {
@@ -51,8 +51,8 @@ public struct DocumentType: Hashable, Sendable, CustomStringConvertible {
             next = item.pointee.next
         }
         // A type is of fewer kinds the more general it is.
-        let depth = Dictionary(uniqueKeysWithValues: found.map { type in (type, found.count { type.isA($0) }) })
-        return found.sorted { (depth[$0]!, $1.name) > (depth[$1]!, $0.name) }
+        let depth = Dictionary(found.map { type in (type, found.count { type.isA($0) }) }, uniquingKeysWith: max)
+        return found.sorted { (depth[$0, default: 0], $1.name) > (depth[$1, default: 0], $0.name) }
     }
 
     /// For a person: `PNG image`.

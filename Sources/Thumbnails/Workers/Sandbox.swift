@@ -74,7 +74,7 @@ struct Sandbox {
         guard let maps = fopen("/proc/self/maps", "re") else { return [] }
         defer { fclose(maps) }
         var line = [CChar](repeating: 0, count: Int(PATH_MAX) + 128)
-        while fgets(&line, Int32(line.count), maps) != nil {
+        while fgets(&line, Int32(clamping: line.count), maps) != nil {
             let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             guard let start = text.firstIndex(of: "/"), let end = text.range(of: "/libswiftCore.so")?.lowerBound, start < end
             else { continue }

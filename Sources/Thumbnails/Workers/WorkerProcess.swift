@@ -51,10 +51,10 @@ final class WorkerProcess: Sendable {
         let message = request.message
         guard message.count <= WorkLimits.message else { return .died("the command line is too long") }
         let numbers = [output.number] + inputs.map(\.number)
-        guard cl_send_message(channel.number, message, message.count, numbers, Int32(numbers.count)) == 0 else { return .died(lastWords) }
+        guard cl_send_message(channel.number, message, message.count, numbers, Int32(clamping: numbers.count)) == 0 else { return .died(lastWords) }
         var bytes = [UInt8](repeating: 0, count: WorkLimits.message)
         var (none, count) = (Int32(-1), Int32(0))
-        let length = cl_receive_message(channel.number, &bytes, bytes.count, &none, &count, Int32(seconds * 1_000))
+        let length = cl_receive_message(channel.number, &bytes, bytes.count, &none, &count, Int32(clamping: seconds * 1_000))
         if length == -ETIMEDOUT { return .outOfTime }
         guard length > 0, let reply = WorkReply(message: Array(bytes.prefix(Int(length)))) else { return .died(lastWords) }
         return .reply(reply)

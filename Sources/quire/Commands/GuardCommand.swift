@@ -61,7 +61,7 @@ struct GuardCommand: ParsableCommand {
         guard restart else { return }
         guard !deaths.areTooMany(at: now) else {
             return log.critical(
-                "it is not mounted again, as \(DaemonDeaths.limit) daemons have died within \(Int(DaemonDeaths.window)) s; 'quire mount' does",
+                "it is not mounted again, as \(DaemonDeaths.limit) daemons have died within \(Int(clamping: DaemonDeaths.window)) s; 'quire mount' does",
                 metadata: ["mountpoint": "\(place)"])
         }
         do throws(CommandFailure) {

@@ -54,7 +54,7 @@ struct RecentsListCommand: ParsableCommand {
 
     /// `2026-03-01 14:05`, in the user's time zone.
     private static func localTime(_ seconds: Double) -> String {
-        var time = time_t(seconds)
+        var time = time_t(clamping: seconds)
         var parts = tm()
         localtime_r(&time, &parts)
         var text = [CChar](repeating: 0, count: 32)

@@ -168,7 +168,7 @@ struct RecoverRestoreCommand: ParsableCommand {
     ) throws(CommandFailure) -> String {
         var path = place.bytes
         if let status = try? FileSystem.status(path), FileSystem.isFolder(status) {
-            let start = version.path.bytes.lastIndex(of: UInt8(ascii: "/"))! + 1
+            let start = (version.path.bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1
             path = CanonicalPath.join(path, Array(version.path.bytes[start...]))
         }
         let target = RecoveryTarget(path: path)

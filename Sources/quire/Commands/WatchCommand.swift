@@ -74,7 +74,7 @@ struct WatchCommand: ParsableCommand {
 
     /// `14:05:07 changed  /docs/report.odt  (vim, pid 4711)`
     private static func text(_ event: WatchedEvent) -> String {
-        var time = time_t(event.time)
+        var time = time_t(clamping: event.time)
         var parts = tm()
         localtime_r(&time, &parts)
         var clock = [CChar](repeating: 0, count: 16)

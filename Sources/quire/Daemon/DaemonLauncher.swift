@@ -54,8 +54,8 @@ enum DaemonLauncher {
         while true {
             let left = deadline - .now
             guard left > .zero else { return nil }
-            var request = pollfd(fd: pipe.number, events: Int16(POLLIN), revents: 0)
-            guard poll(&request, 1, Int32(left.components.seconds * 1000 + 999)) > 0 else { continue }
+            var request = pollfd(fd: pipe.number, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
+            guard poll(&request, 1, Int32(clamping: left.components.seconds * 1000 + 999)) > 0 else { continue }
             let count = cl_read(pipe.number, &chunk, chunk.count)
             if count > 0 { message += chunk[..<count] }
             if count <= 0 || message.last == UInt8(ascii: "\n") {

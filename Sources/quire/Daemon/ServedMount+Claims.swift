@@ -26,7 +26,7 @@ extension ServedMount {
             intents.append(isThere ? ClaimIntent(wanted.path, .reading(.metadataOnly)) : wanted)
         }
         if let time = request.timeout, !(time >= 0 && time <= Self.longestTimeout) { throw .invalidParameter("timeout") }
-        let timeout = request.timeout.map { Duration.milliseconds(Int64($0 * 1000)) } ?? store.claimTimeout
+        let timeout = request.timeout.map { Duration.milliseconds(Int64(clamping: $0 * 1000)) } ?? store.claimTimeout
         do throws(Errno) {
             let ticket = try store.claim(
                 intents, purpose: request.purpose, within: request.within.map { ClaimID($0) }, timeout: timeout,

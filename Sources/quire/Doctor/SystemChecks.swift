@@ -133,7 +133,7 @@ enum SystemChecks {
                 "passthrough", .advice, "kernel \(release) does not know it",
                 remedy: "Linux 6.9 or newer reads and writes faster")
         }
-        guard cl_has_capability(Int32(CL_CAP_SYS_ADMIN)) != 0 else {
+        guard cl_has_capability(Int32(truncatingIfNeeded: CL_CAP_SYS_ADMIN)) != 0 else {
             return SystemCheck(
                 "passthrough", .advice, "kernel \(release) knows it, but only root (CAP_SYS_ADMIN) may use it",
                 remedy: "mounts of ordinary users work without, slower")
@@ -175,7 +175,7 @@ enum SystemChecks {
 
     private static func openFiles() -> SystemCheck {
         var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        getrlimit(__rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue), &limit)
         let finding = "\(limit.rlim_cur) now, \(limit.rlim_max) at most"
         return SystemCheck(
             "open files", limit.rlim_max < 1024 ? .advice : .ok, finding, remedy: "raise it: ulimit -n 1024 or more")

@@ -34,7 +34,7 @@ struct DeadDaemon {
                 if isConnected, !isTakenBack || pause > Self.patience { abort() }
             }
             let waited = isConnected ? [process.number, abandoned.device] : [process.number]
-            let ready = cl_wait_any(waited, Int32(waited.count), 0, pause)
+            let ready = cl_wait_any(waited, Int32(clamping: waited.count), 0, pause)
             if ready & 1 != 0 { return }
             pause = min(pause * 2, 1_000)
         }
@@ -52,7 +52,7 @@ struct DeadDaemon {
             // The connection ends first; the mount stays, as it is in use by this very descriptor.
             withCString(mountPoint) { path in
                 guard let use = try? Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY) else { return }
-                umount2(path, Int32(MNT_FORCE) | 8 /* UMOUNT_NOFOLLOW */)
+                umount2(path, Int32(truncatingIfNeeded: MNT_FORCE) | 8 /* UMOUNT_NOFOLLOW */)
                 withExtendedLifetime(use) {}
             }
         }

@@ -16,7 +16,7 @@ package enum Figures {
 
     /// `40 s`, `12 min`, `5 h`, `3 d`. A time to come, as after the clock was set back, is `0 s`.
     package static func age(_ seconds: Double) -> String {
-        let seconds = Int(max(0, min(seconds, 1e12)))
+        let seconds = Int(clamping: max(0, min(seconds, 1e12)))
         return switch seconds {
         case ..<60: "\(seconds) s"
         case ..<3_600: "\(seconds / 60) min"

@@ -123,5 +123,5 @@ struct MountReport: Encodable {
         return lines
     }
 
-    private func seconds(_ time: Double) -> String { "\(Double(Int(time * 10)) / 10) s" }
+    private func seconds(_ time: Double) -> String { "\(Double(Int(clamping: time * 10)) / 10) s" }
 }

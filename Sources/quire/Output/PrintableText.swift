@@ -27,7 +27,7 @@ package enum PrintableText {
                 if isPlain(scalar) || keepsLines && (scalar == "\n" || scalar == "\t") {
                     result.unicodeScalars.append(scalar)
                 } else {
-                    result += scalar.value < 0x80 ? hex(UInt8(scalar.value)) : "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+                    result += scalar.value < 0x80 ? hex(UInt8(truncatingIfNeeded: scalar.value)) : "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
                 }
             case .error:
                 // What the decoder took for one error may be several bytes: go on after the first.

@@ -61,7 +61,7 @@ package enum FileSystem {
     package static func attribute(_ name: String, of path: [UInt8]) throws(Errno) -> [UInt8] {
         var value = [UInt8](repeating: 0, count: 65_536)  // XATTR_SIZE_MAX
         let count = withCString(path) { cl_getxattr($0, name, &value, value.count) }
-        if count < 0 { throw Errno(rawValue: CInt(-count)) }
+        if count < 0 { throw Errno(rawValue: CInt(clamping: -count)) }
         return Array(value[..<count])
     }
 

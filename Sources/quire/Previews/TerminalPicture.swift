@@ -36,8 +36,8 @@ enum TerminalPicture {
         let deadline = cl_monotonic_ns() + patience
         var bytes: [UInt8] = []
         while attributes(in: String(decoding: bytes, as: UTF8.self)).isEmpty, bytes.count < 4_096 {
-            var poll = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
-            guard Glibc.poll(&poll, 1, Int32(max(0, (deadline - cl_monotonic_ns()) / 1_000_000))) > 0 else { break }
+            var poll = pollfd(fd: terminal, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
+            guard Glibc.poll(&poll, 1, Int32(clamping: max(0, (deadline - cl_monotonic_ns()) / 1_000_000))) > 0 else { break }
             var chunk = [UInt8](repeating: 0, count: 256)
             let count = read(terminal, &chunk, chunk.count)
             guard count > 0 else { break }
@@ -55,7 +55,7 @@ enum TerminalPicture {
     /// Pixels that are there for a picture's longer side; 800 if the terminal does not tell.
     static var pixels: Int {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_xpixel > 0, size.ws_ypixel > 0 else { return 800 }
+        guard ioctl(STDOUT_FILENO, UInt(truncatingIfNeeded: TIOCGWINSZ), &size) == 0, size.ws_xpixel > 0, size.ws_ypixel > 0 else { return 800 }
         return min(1_600, max(200, Int(min(size.ws_xpixel, size.ws_ypixel)) * 9 / 10))
     }
 

@@ -17,7 +17,7 @@ struct ProcessEnd {
         let deadline = ContinuousClock.now + limit
         while true {
             let rest = deadline - ContinuousClock.now
-            let milliseconds = max(0, Int32(rest.components.seconds * 1_000 + rest.components.attoseconds / 1_000_000_000_000_000))
+            let milliseconds = max(0, Int32(clamping: rest.components.seconds * 1_000 + rest.components.attoseconds / 1_000_000_000_000_000))
             // 0 after a signal too.
             let ready = cl_wait_any([process.number], 1, 0, milliseconds)
             guard ready == 0 else { return ready > 0 }

@@ -13,7 +13,7 @@ final class LocalThumbnails: ThumbnailSource {
     init() throws(CommandFailure) {
         thumbnailer = Thumbnailer(
             folder: try StateFolders.desktopThumbnails(), providers: ProviderTable(), workerProgram: WorkerProgram.path,
-            threads: sysconf(Int32(_SC_NPROCESSORS_ONLN)), log: Logger(label: "quire"))
+            threads: sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN)), log: Logger(label: "quire"))
     }
 
     deinit { thumbnailer.stop() }

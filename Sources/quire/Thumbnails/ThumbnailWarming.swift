@@ -31,7 +31,7 @@ struct ThumbnailWarming {
         let progress = Mutex(Progress())
         let all = documents
         // Two for each processor: one is always on its way.
-        let threads = (0..<2 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))).map { index in
+        let threads = (0..<2 * max(1, sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN)))).map { index in
             NamedThread("quire-warm-\(index)") { [size] in
                 while true {
                     let number = progress.withLock { progress in
