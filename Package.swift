@@ -170,6 +170,9 @@ let package = Package(
         .executableTarget(
             name: "DiskRecorder", dependencies: ["CFuse"], path: "Tests/DiskRecorder", cSettings: [.define("_GNU_SOURCE")],
             linkerSettings: [.linkedLibrary("fuse3")]),
+        .executableTarget(
+            name: "HostileDisk", dependencies: ["CFuse"], path: "Tests/HostileDisk", cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("fuse3")]),
     ],
     swiftLanguageModes: [.v6]
 )
