@@ -128,7 +128,7 @@ let package = Package(
         .testTarget(
             name: "SaverProcessesTests",
             dependencies: ["SaverProcesses", "Coordination", "StorePrimitives", "CLinux", "TestSupport"]),
-        .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount", "Coordination", "DocumentStore"]),
+        .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount", "FuseKernel", "Coordination", "DocumentStore", "StorePrimitives"]),
         .testTarget(
             name: "QuireTests",
             dependencies: [

@@ -90,7 +90,7 @@ public final class MountedStore: Sendable {
         tuning.sharesByUser = privileges.actsForCallers
         tuning.rings = configuration.options.rings == .on
         do throws(Errno) {
-            session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning)
+            session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
             fileSystem.session.set(session)
         } catch {
             throw Self.refused(configuration, error)

@@ -23,6 +23,8 @@ final class Dispatcher: @unchecked Sendable {
         fileprivate let user = Atomic<UInt64>(0)
         fileprivate let item = Atomic<UInt64>(0)
         fileprivate let device = Atomic<UInt64>(0)
+        /// Whether it was put aside: `RequestShares` counts it then.
+        fileprivate let isPutAside = Atomic<Bool>(false)
 
         fileprivate var claim: RequestShares.Claim {
             RequestShares.Claim(
@@ -39,6 +41,7 @@ final class Dispatcher: @unchecked Sendable {
 
     let slots: [Slot]
     let shares: RequestShares
+    private let users = HeavyUsers()
     /// Answers requests that have waited too long.
     var onLate: @Sendable (RequestShares.Waiting) -> Void = { _ in }
     private static let minimumSeats = 2
@@ -59,9 +62,9 @@ final class Dispatcher: @unchecked Sendable {
     private let isPulseAsleep = Atomic<Bool>(false)
     private let pulse = Signal()
 
-    init(threads: Int, cores: Int) {
+    init(threads: Int, cores: Int, limits: UserShares) {
         slots = (0..<threads).map { _ in Slot() }
-        shares = RequestShares(threads: threads)
+        shares = RequestShares(threads: threads, limits: limits)
         mayLookOut = cores > 1
         maximumSeats = max(Self.minimumSeats, min(cores, threads - 1))
         pthread_mutex_init(lock, nil)
@@ -111,19 +114,42 @@ final class Dispatcher: @unchecked Sendable {
         if taken < seats { pthread_cond_signal(seatFreed) }
     }
 
-    func began(_ slot: Slot, waited: Bool, _ claim: RequestShares.Claim) {
+    func began(_ slot: Slot, waited: Bool, _ claim: RequestShares.Claim, isPutAside: Bool = false) {
         slot.user.store(claim.user, ordering: .relaxed)
         slot.item.store(claim.item, ordering: .relaxed)
         slot.device.store(claim.device, ordering: .relaxed)
+        slot.isPutAside.store(isPutAside, ordering: .relaxed)
         slot.progress.wrappingAdd(1, ordering: .relaxed)
         if waited { slot.waits.wrappingAdd(1, ordering: .relaxed) }
         if isPulseAsleep.load(ordering: .relaxed), isPulseAsleep.exchange(false, ordering: .relaxed) { pulse.signal() }
     }
 
-    /// - Parameter time: microseconds on the monotonic clock.
-    func ended(_ slot: Slot, at time: Int) {
+    /// Times are microseconds on the monotonic clock.
+    func ended(_ slot: Slot, began: Int, at time: Int) {
         slot.progress.wrappingAdd(1, ordering: .relaxed)
         lastAnswer.store(time, ordering: .relaxed)
+        users.used(slot.user.load(ordering: .relaxed), microseconds: time &- began)
+    }
+
+    /// As `RequestShares.putAside`; has a thread take what is ready.
+    func putAside(
+        _ header: RequestShares.Header, _ claim: RequestShares.Claim, at time: Int64, bytes: () -> RequestBytes
+    ) -> RequestShares.Decision {
+        let decision = shares.putAside(header, claim, at: time, bytes: bytes)
+        if decision == .ready { wake(1) }
+        return decision
+    }
+
+    /// Has threads take what is ready, this one another.
+    func ended(_ request: RequestShares.Waiting) {
+        let ready = shares.ended(request)
+        if ready > 1 { wake(ready - 1) }
+    }
+
+    private func wake(_ threads: Int) {
+        pthread_mutex_lock(lock)
+        for _ in 0..<min(threads, slots.count) { pthread_cond_signal(seatFreed) }
+        pthread_mutex_unlock(lock)
     }
 
     /// Whether a request came so soon after the last answer that the next one is worth looking out for.
@@ -174,7 +200,9 @@ final class Dispatcher: @unchecked Sendable {
                 let now = (progress: slot.progress.load(ordering: .relaxed), waits: slot.waits.load(ordering: .relaxed))
                 defer { before[index] = now }
                 if now.progress != before[index].progress || now.progress % 2 == 1 { isQuiet = false }
-                if now.progress % 2 == 1, now.progress == before[index].progress { held.append(slot.claim) }
+                if now.progress % 2 == 1, now.progress == before[index].progress, !slot.isPutAside.load(ordering: .relaxed) {
+                    held.append(slot.claim)
+                }
                 guard slot.isSeated.load(ordering: .relaxed) else { continue }
                 if now.progress % 2 == 1, now.progress == before[index].progress {
                     leaveSeat(slot)  // held up
@@ -186,12 +214,14 @@ final class Dispatcher: @unchecked Sendable {
                     leaveSeat(slot)
                 }
             }
-            let (ready, late) = shares.beat(held: held, at: cl_monotonic_ns())
-            for _ in 0..<ready { pthread_cond_signal(seatFreed) }
+            let now = cl_monotonic_ns()
+            users.beat(at: now)
+            let (ready, late) = shares.beat(held: held, heavy: users.heavy, at: now)
+            for _ in 0..<min(ready, slots.count) { pthread_cond_signal(seatFreed) }
             pthread_mutex_unlock(lock)
             for request in late { onLate(request) }
             if over { return }
-            if shares.areSomeFull || shares.hasReady { isQuiet = false }
+            if shares.areSomeLimited || shares.hasReady { isQuiet = false }
             quietTicks = isQuiet ? quietTicks + 1 : 0
         }
     }

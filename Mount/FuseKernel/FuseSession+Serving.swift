@@ -83,15 +83,21 @@ extension FuseSession {
             let began = Self.microseconds
             looksOut = dispatcher.isConversation(at: began)
             let about = RequestShares.claim(of: buffer, countsUsers: tuning.sharesByUser, fileSystem)
-            if let (header, claim) = about, dispatcher.shares.areSomeFull {
+            if let (header, claim) = about, dispatcher.shares.areSomeLimited {
                 if header.opcode == RequestShares.interrupt { answerIfKilled(buffer) }
-                if dispatcher.shares.putsAside(buffer, header, claim, at: cl_monotonic_ns()) { continue }
+                switch dispatcher.putAside(header, claim, at: cl_monotonic_ns(), bytes: { RequestBytes.taking(&buffer) }) {
+                case .served: break
+                case .waits, .ready: continue
+                case .refused:
+                    channel.fail(buffer, .resourceBusy, device)
+                    continue
+                }
             }
             // What is there already is read in less.
             dispatcher.began(slot, waited: began - asked > 5, about?.1 ?? RequestShares.Claim())
             if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
             answer(&buffer)
-            dispatcher.ended(slot, at: Self.microseconds)
+            dispatcher.ended(slot, began: began, at: Self.microseconds)
             // Only FORGET and INTERRUPT come this way then: many at once cost less.
             if channel.ringsGranted { usleep(1_000) }
         }
@@ -106,27 +112,22 @@ extension FuseSession {
 
     /// A request that was put aside, when its turn has come.
     private func serve(_ waiting: RequestShares.Waiting, _ slot: Dispatcher.Slot) {
-        dispatcher.began(slot, waited: false, waiting.claim)
-        var buffer = fuse_buf()
-        buffer.mem = waiting.bytes
-        buffer.size = waiting.count
+        let began = Self.microseconds
+        dispatcher.began(slot, waited: false, waiting.claim, isPutAside: true)
+        var buffer = waiting.bytes.buffer
         answer(&buffer)
-        dispatcher.ended(slot, at: Self.microseconds)
+        dispatcher.ended(slot, began: began, at: Self.microseconds)
+        dispatcher.ended(waiting)
     }
 
     /// Of a request that was put aside: libfuse does not know of it.
-    func fail(_ waiting: RequestShares.Waiting, _ error: Errno) {
-        var buffer = fuse_buf()
-        buffer.mem = waiting.bytes
-        buffer.size = waiting.count
-        channel.fail(buffer, error, fuse_session_fd(session))
-    }
+    func fail(_ waiting: RequestShares.Waiting, _ error: Errno) { channel.fail(waiting.bytes.buffer, error, device) }
 
     /// An INTERRUPT for a request that was put aside: its caller is let go if it is being killed. Other signals do not end a wait.
     private func answerIfKilled(_ interrupt: fuse_buf) {
         guard interrupt.size >= MemoryLayout<quire_in_header>.size + MemoryLayout<UInt64>.size else { return }
         let unique = (interrupt.mem + MemoryLayout<quire_in_header>.size).loadUnaligned(as: UInt64.self)
-        let killed = dispatcher.shares.take(unique) { fileSystem.isBeingKilled($0.thread) }
+        let killed = dispatcher.shares.take(unique) { fileSystem.isBeingKilled($0.header.thread) }
         if let killed { fail(killed, .interrupted) }
     }
 

@@ -34,15 +34,19 @@ public final class FuseSession: @unchecked Sendable {
         public init() {}
     }
 
-    /// - Parameter options: mount options as libfuse takes them (`fsname=…`, `allow_other`, `ro`, …), in bytes: a store's name
-    ///   need not be UTF-8.
+    /// - Parameters:
+    ///   - options: mount options as libfuse takes them (`fsname=…`, `allow_other`, `ro`, …), in bytes: a store's name need not be
+    ///     UTF-8.
+    ///   - limits: what users have of what waits here, among others.
     /// Throws .invalidArgument when libfuse refuses an option; it has then said which on standard error.
-    public init(fileSystem: any FileSystemOperations, options: [[UInt8]], tuning: Tuning) throws(Errno) {
+    public init(
+        fileSystem: any FileSystemOperations, options: [[UInt8]], tuning: Tuning, limits: UserShares
+    ) throws(Errno) {
         self.fileSystem = fileSystem
         self.tuning = tuning
         let rings = tuning.rings ? KernelRings(threads: tuning.threads, capacity: Int(tuning.maximumWrite)) : nil
         channel = KernelChannel(wantsPassthrough: tuning.passthrough, rings: rings)
-        dispatcher = Dispatcher(threads: tuning.threads, cores: Int(cl_usable_processors()))
+        dispatcher = Dispatcher(threads: tuning.threads, cores: Int(cl_usable_processors()), limits: limits)
         defer { dispatcher.onLate = { [unowned self] in fail($0, .resourceBusy) } }
         var arguments = fuse_args()
         fuse_opt_add_arg(&arguments, "quire")

@@ -1,7 +1,5 @@
-internal import CFuse
-internal import Glibc
 internal import Synchronization
-import SystemPackage
+package import StorePrimitives
 
 /// What a request may hold up besides its caller.
 public struct RequestShare: Hashable, Sendable {
@@ -13,46 +11,95 @@ public struct RequestShare: Hashable, Sendable {
     public init(item: UInt64, device: UInt64) { (self.item, self.device) = (item, device) }
 }
 
-/// A share of the serving threads for everybody: no user, no document and no file system mounted inside the store holds more than a
-/// quarter of them, whatever its requests wait for.
+/// A share of the serving threads for everybody, by putting requests aside as they came from the device.
 ///
-/// Only requests that take longer than a beat of the pulse count, so requests that are quick meet one atomic look. When a quarter of the
-/// threads are held by one of these, further requests of it are put aside as they came, unread by libfuse, and handed on as others end.
-/// One that has waited too long is answered EBUSY; one whose caller is being killed, EINTR. RELEASE, FORGET and INTERRUPT never wait: for
-/// what is under way may wait for them.
-final class RequestShares: @unchecked Sendable {
-    /// What one request holds: its user, its item, its inner file system. 0: does not count.
-    struct Claim: Hashable, Sendable {
-        var user: UInt64 = 0
-        var item: UInt64 = 0
-        var device: UInt64 = 0
+/// Two rules. *Shares*: no user, no document and no file system mounted inside the store holds more than a quarter of the threads,
+/// whatever its requests wait for; only requests that take longer than a beat of the pulse count, and those that were put aside.
+/// *Heavy users*: requests are read in turn, so a user whose requests take the reading threads' time delays everybody's, quick as each may
+/// be. Where several users are active, requests of those are put aside as well, and done by threads that do not read.
+///
+/// What was put aside is handed on in the order it came as others of the same end. A request that has waited too long is answered
+/// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which are nobody's and may free a large file's blocks, have a share of
+/// their own, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody has too much a
+/// request costs one atomic look.
+///
+/// Knows no clock: times are the caller's, in nanoseconds.
+package final class RequestShares: @unchecked Sendable {
+    /// What one request holds: its user (plus one), its item, its inner file system. 0: does not count.
+    package struct Claim: Hashable, Sendable {
+        package var user: UInt64
+        package var item: UInt64
+        package var device: UInt64
+
+        /// The user of RELEASE and FORGET.
+        package static let lettingGo = UInt64.max
+
+        package init(user: UInt64 = 0, item: UInt64 = 0, device: UInt64 = 0) {
+            (self.user, self.item, self.device) = (user, item, device)
+        }
+    }
+
+    /// A request as the kernel heads it.
+    package struct Header: Sendable {
+        package var unique: UInt64
+        package var opcode: UInt32
+        package var thread: Int32
+        package var user: UInt32
+        /// In bytes.
+        package var size: Int
+
+        package init(unique: UInt64, opcode: UInt32, thread: Int32, user: UInt32, size: Int) {
+            (self.unique, self.opcode, self.thread, self.user, self.size) = (unique, opcode, thread, user, size)
+        }
     }
 
     /// A request that was put aside.
-    final class Waiting: @unchecked Sendable {
-        let claim: Claim
-        let since: Int64
-        let unique: UInt64
-        let opcode: UInt32
-        let thread: pid_t
-        /// Owned.
-        let bytes: UnsafeMutableRawPointer
-        let count: Int
+    package final class Waiting: Sendable {
+        package let header: Header
+        package let claim: Claim
+        package let bytes: RequestBytes
+        fileprivate let since: Int64
 
-        fileprivate init(_ request: fuse_buf, _ header: quire_in_header, _ claim: Claim, at time: Int64) {
-            (self.claim, since, unique, opcode, thread) = (claim, time, header.unique, header.opcode, pid_t(bitPattern: header.pid))
-            count = request.size
-            bytes = .allocate(byteCount: request.size, alignment: 16)
-            bytes.copyMemory(from: request.mem, byteCount: request.size)
+        fileprivate init(_ header: Header, _ claim: Claim, _ bytes: RequestBytes, at time: Int64) {
+            (self.header, self.claim, self.bytes, since) = (header, claim, bytes, time)
         }
+    }
 
-        deinit { bytes.deallocate() }
+    package enum Decision: Equatable, Sendable {
+        /// It is to be done now.
+        case served
+        case waits
+        /// It was put aside, and its turn has come: a thread that does not read is to take it.
+        case ready
+        /// Too much waits of this user, or of all: it is to be answered EBUSY.
+        case refused
     }
 
     private struct State {
-        var isFull: Set<Key> = []
+        /// By requests that were not put aside and took longer than the last beat.
+        var held: [Key: Int] = [:]
+        /// By requests that were put aside, and are being done or ready to be.
+        var begun: [Key: Int] = [:]
+        /// Of these, without what lets go.
+        var begunCount = 0
+        var heavy: Set<Int> = []
+        /// In the order they came.
         var waiting: [Waiting] = []
         var ready: [Waiting] = []
+
+        mutating func begin(_ request: Waiting) {
+            for key in RequestShares.keys(of: request.claim) { begun[key, default: 0] += 1 }
+            if request.claim.user != Claim.lettingGo { begunCount += 1 }
+            ready.append(request)
+        }
+
+        mutating func end(_ claim: Claim) {
+            for key in RequestShares.keys(of: claim) {
+                let left = begun[key, default: 0] - 1
+                begun[key] = left > 0 ? left : nil
+            }
+            if claim.user != Claim.lettingGo { begunCount -= 1 }
+        }
     }
 
     private enum Key: Hashable {
@@ -61,38 +108,58 @@ final class RequestShares: @unchecked Sendable {
         case device(UInt64)
     }
 
-    /// Leaf.
+    /// Leaf, but for the counters of `limits`.
     private let state = Mutex(State())
-    private let share: Int
+    /// What one of each may hold.
+    package let share: Int
+    /// What requests that were put aside may hold together: the other threads are for everybody else.
+    private let most: Int
+    private let limits: UserShares
     private let isLimiting = Atomic<Bool>(false)
     private let areReady = Atomic<Bool>(false)
-    /// The kernel's side bounds how many requests there are; this is for who finds a way around it.
-    private static let capacity = 20_000
-    /// Nanoseconds. A publication in place of a large document takes so long.
-    private static let patience: Int64 = 30_000_000_000
+    /// A publication in place of a large document takes so long.
+    package static let patience: Int64 = 30_000_000_000
     /// A close(2) is the last to tell the app of an error.
-    private static let patienceOfClose: Int64 = 300_000_000_000
+    package static let patienceOfClose: Int64 = 300_000_000_000
+    /// Of what waits, how much is looked at whenever a request ends. All of it is looked at with each beat.
+    private static let lookAhead = 64
     private static let flush: UInt32 = 25
 
-    init(threads: Int) { share = max(1, threads / 4) }
+    package init(threads: Int, limits: UserShares) {
+        share = max(1, threads / 4)
+        most = max(1, threads / 2)
+        self.limits = limits
+    }
 
-    /// Whether something has its whole share. One atomic look.
-    var areSomeFull: Bool { isLimiting.load(ordering: .relaxed) }
-    var hasReady: Bool { areReady.load(ordering: .relaxed) }
-    var isEmpty: Bool { state.withLock { $0.waiting.isEmpty && $0.ready.isEmpty } }
+    /// Whether some have their whole share, or are heavy. One atomic look.
+    package var areSomeLimited: Bool { isLimiting.load(ordering: .relaxed) }
+    package var hasReady: Bool { areReady.load(ordering: .relaxed) }
+    package var isEmpty: Bool { state.withLock { $0.waiting.isEmpty && $0.begun.isEmpty } }
 
-    /// Puts a request aside if something that it is about has its whole share. The bytes are copied.
-    func putsAside(_ request: fuse_buf, _ header: quire_in_header, _ claim: Claim, at time: Int64) -> Bool {
-        guard !Self.neverWait.contains(header.opcode) else { return false }
+    /// Puts a request aside if something that it is about has its whole share, or its user is heavy.
+    ///
+    /// - Parameter bytes: called if so, with the lock held: the request is no longer the caller's.
+    package func putAside(_ header: Header, _ claim: Claim, at time: Int64, bytes: () -> RequestBytes) -> Decision {
+        guard !Self.neverWait.contains(header.opcode) else { return .served }
         return state.withLock { state in
-            guard state.waiting.count < Self.capacity, Self.keys(of: claim).contains(where: state.isFull.contains) else { return false }
-            state.waiting.append(Waiting(request, header, claim, at: time))
-            return true
+            let mayBegin = mayBegin(claim, state)
+            let lettingGo = claim.user == Claim.lettingGo
+            let isHeavy = lettingGo ? !state.heavy.isEmpty : claim.user != 0 && state.heavy.contains(HeavyUsers.place(of: claim.user))
+            guard !mayBegin || isHeavy else { return .served }
+            guard lettingGo || take(header) else { return .refused }
+            let request = Waiting(header, claim, bytes(), at: time)
+            guard mayBegin else {
+                state.waiting.append(request)
+                return .waits
+            }
+            state.begin(request)
+            areReady.store(true, ordering: .relaxed)
+            return .ready
         }
     }
 
-    /// A request that was put aside and whose turn has come.
-    func takeReady() -> Waiting? {
+    /// A request that was put aside and whose turn has come. To be followed by `ended`.
+    package func takeReady() -> Waiting? {
         guard hasReady else { return nil }
         return state.withLock { state in
             guard !state.ready.isEmpty else { return nil }
@@ -102,42 +169,86 @@ final class RequestShares: @unchecked Sendable {
         }
     }
 
-    /// At each beat: `held` is what requests are about that have taken longer than a beat. Returns how many are ready, and which have
-    /// waited too long.
-    func beat(held: [Claim], at time: Int64) -> (ready: Int, late: [Waiting]) {
-        guard held.count >= share || isLimiting.load(ordering: .relaxed) else { return (0, []) }
-        var counts: [Key: Int] = [:]
-        for claim in held { for key in Self.keys(of: claim) { counts[key, default: 0] += 1 } }
+    /// A request that was put aside has been done. Returns how many are ready.
+    package func ended(_ request: Waiting) -> Int {
+        letGo(of: request)
         return state.withLock { state in
-            for request in state.ready { for key in Self.keys(of: request.claim) { counts[key, default: 0] += 1 } }
-            var (waiting, late): ([Waiting], [Waiting]) = ([], [])
-            for request in state.waiting {
-                let keys = Self.keys(of: request.claim)
-                if keys.allSatisfy({ counts[$0, default: 0] < share }) {
-                    for key in keys { counts[key, default: 0] += 1 }
-                    state.ready.append(request)
-                } else if time - request.since > (request.opcode == Self.flush ? Self.patienceOfClose : Self.patience) {
-                    late.append(request)
-                } else {
-                    waiting.append(request)
-                }
-            }
-            state.waiting = waiting
-            state.isFull = Set(counts.filter { $0.value >= share }.keys)
-            isLimiting.store(!state.isFull.isEmpty || !waiting.isEmpty, ordering: .relaxed)
-            areReady.store(!state.ready.isEmpty, ordering: .relaxed)
-            return (state.ready.count, late)
+            state.end(request.claim)
+            beginNext(&state, lookingAt: Self.lookAhead)
+            return state.ready.count
         }
     }
 
-    /// Takes a request out, for whoever answers it: its caller got a signal.
-    func take(_ unique: UInt64, if isToBe: (Waiting) -> Bool) -> Waiting? {
-        let found = state.withLock { $0.waiting.first { $0.unique == unique } }
+    /// At each beat.
+    ///
+    /// - Parameters:
+    ///   - held: what requests are about that were not put aside and have taken longer than a beat.
+    ///   - heavy: the users who take so much of the threads' time that others would wait, see `HeavyUsers`.
+    /// Returns how many are ready, and which have waited too long and are to be answered EBUSY.
+    package func beat(held: [Claim], heavy: Set<Int> = [], at time: Int64) -> (ready: Int, late: [Waiting]) {
+        guard held.count >= share || !heavy.isEmpty || isLimiting.load(ordering: .relaxed) else { return (0, []) }
+        let (ready, late) = state.withLock { state in
+            state.held = [:]
+            for claim in held { for key in Self.keys(of: claim) { state.held[key, default: 0] += 1 } }
+            state.heavy = heavy
+            beginNext(&state, lookingAt: .max)
+            var late: [Waiting] = []
+            state.waiting.removeAll { request in
+                let isLate = request.claim.user != Claim.lettingGo
+                    && time - request.since > (request.header.opcode == Self.flush ? Self.patienceOfClose : Self.patience)
+                if isLate { late.append(request) }
+                return isLate
+            }
+            isLimiting.store(
+                !heavy.isEmpty || !state.waiting.isEmpty || !state.begun.isEmpty || state.held.contains { $0.value >= share },
+                ordering: .relaxed)
+            return (state.ready.count, late)
+        }
+        for request in late { letGo(of: request) }
+        return (ready, late)
+    }
+
+    /// Takes a request out, for whoever answers it: its caller got a signal. `isToBe` is called with no lock held.
+    package func take(_ unique: UInt64, if isToBe: (Waiting) -> Bool) -> Waiting? {
+        let found = state.withLock { $0.waiting.first { $0.header.unique == unique } }
         guard let found, isToBe(found) else { return nil }
-        return state.withLock { state in
+        let taken = state.withLock { state -> Waiting? in
             guard let index = state.waiting.firstIndex(where: { $0 === found }) else { return nil }
             return state.waiting.remove(at: index)
         }
+        if let taken { letGo(of: taken) }
+        return taken
+    }
+
+    private func take(_ header: Header) -> Bool {
+        guard limits.take(.heldRequests, for: header.user) else { return false }
+        if limits.take(.heldRequestBytes, header.size, for: header.user) { return true }
+        limits.giveBack(.heldRequests, for: header.user)
+        return false
+    }
+
+    private func letGo(of request: Waiting) {
+        guard request.claim.user != Claim.lettingGo else { return }
+        limits.giveBack(.heldRequests, for: request.header.user)
+        limits.giveBack(.heldRequestBytes, request.header.size, for: request.header.user)
+    }
+
+    private func mayBegin(_ claim: Claim, _ state: State) -> Bool {
+        (state.begunCount < most || claim.user == Claim.lettingGo)
+            && Self.keys(of: claim).allSatisfy { state.held[$0, default: 0] + state.begun[$0, default: 0] < share }
+    }
+
+    /// Has what waits begin, the first first.
+    private func beginNext(_ state: inout State, lookingAt count: Int) {
+        var index = 0
+        while index < min(state.waiting.count, count) {
+            if mayBegin(state.waiting[index].claim, state) {
+                state.begin(state.waiting.remove(at: index))
+            } else {
+                index += 1
+            }
+        }
+        areReady.store(!state.ready.isEmpty, ordering: .relaxed)
     }
 
     private static func keys(of claim: Claim) -> [Key] {
@@ -148,30 +259,6 @@ final class RequestShares: @unchecked Sendable {
         return keys
     }
 
-    /// FORGET, RELEASE, INIT, RELEASEDIR, INTERRUPT, DESTROY, NOTIFY_REPLY, BATCH_FORGET.
-    private static let neverWait: Set<UInt32> = [2, 18, 26, 29, 36, 38, 41, 42]
-    static let interrupt: UInt32 = 36
-    private static let lookup: UInt32 = 1
-    /// Without a node, or the last that the kernel says of it.
-    private static let nodeless: Set<UInt32> = [2, 26, 36, 38, 41, 42]
-
-    /// What a request that was just read is about; nil for data that was spliced past us.
-    static func claim(
-        of request: fuse_buf, countsUsers: Bool, _ fileSystem: any FileSystemOperations
-    ) -> (quire_in_header, Claim)? {
-        guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem,
-            request.size >= MemoryLayout<quire_in_header>.size
-        else { return nil }
-        // Safe: the kernel writes whole requests, each headed by this struct, into an aligned buffer.
-        let header = start.assumingMemoryBound(to: quire_in_header.self).pointee
-        guard !nodeless.contains(header.opcode), header.nodeid != 0 else { return (header, Claim()) }
-        let share = fileSystem.share(of: NodeID(header.nodeid))
-        // What hangs in a folder with one name, as where a file system is mounted, is not to hold up those for others.
-        var item = share.item
-        if header.opcode == lookup {
-            let name = UnsafeRawBufferPointer(start: start, count: request.size).dropFirst(MemoryLayout<quire_in_header>.size)
-            for byte in name { item = (item ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        }
-        return (header, Claim(user: countsUsers ? UInt64(header.uid) &+ 1 : 0, item: item, device: share.device))
-    }
+    /// INIT, INTERRUPT, DESTROY, NOTIFY_REPLY.
+    private static let neverWait: Set<UInt32> = [26, 36, 38, 41]
 }

@@ -273,8 +273,7 @@ extension SaveService {
             // Nobody may be left already.
             keepNow(version)
         } else {
-            if reason.keepsContent { keep(version, reason.kept, at: found.1?.path) }
-            version.copy.discard()
+            letGo(of: version, keeping: reason.keepsContent ? reason.kept : nil, at: found.1?.path)
         }
         if let document = found.1, reason != .neverOpened { journal.aborted(document, version.caller) }
         // The kernel may have it under the name still, and with it the space that it takes.
@@ -290,8 +289,17 @@ extension SaveService {
             let (reason, path) = version.keptLater.withLock({ $0.take() })
         else { return }
         discarded.withLock { $0[ObjectIdentifier(version)] = nil }
-        keep(version, reason, at: path)
-        version.copy.discard()
+        letGo(of: version, keeping: reason, at: path)
+    }
+
+    /// Drops a working copy. One that is kept is moved; where that takes a copy of it, by `quire-copies`.
+    private func letGo(of version: WorkingVersion, keeping reason: KeptVersion.Reason?, at path: StorePath?) {
+        guard let reason else { return version.copy.discard() }
+        let work: @Sendable () -> Void = { [self] in
+            keep(version, reason, at: path)
+            version.copy.discard()
+        }
+        if store.kept.isBeside(version.copy.file) || !copies.add(work) { work() }
     }
 
     private func keep(_ version: WorkingVersion, _ reason: KeptVersion.Reason, at path: StorePath?) {

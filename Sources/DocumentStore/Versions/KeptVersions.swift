@@ -126,6 +126,12 @@ public final class KeptVersions: Sendable {
         return version
     }
 
+    /// Whether a file is on the file system that versions are kept on, so that one without a name is kept at no cost.
+    public func isBeside(_ file: Descriptor) -> Bool {
+        guard let kept = try? OpenFolder.status(of: folder), let other = try? OpenFolder.status(of: file) else { return false }
+        return kept.st.st_dev == other.st.st_dev
+    }
+
     /// What this user may have back, oldest first; root all.
     public func list(for uid: UInt32) -> [KeptVersion] {
         prune()

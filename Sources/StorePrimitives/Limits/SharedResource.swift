@@ -14,6 +14,8 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case openFiles
     case openFolders
     case listingBytes
+    case heldRequests
+    case heldRequestBytes
 
     public struct Bound: Hashable, Sendable {
         /// What one user may have.
@@ -64,6 +66,10 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("openFolders", 16_384, 49_152, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
         case .listingBytes:
             ("listingBytes", 64 << 20, 256 << 20, "ENOMEM from opendir(3) of a virtual folder", "listings that were begun and not read to the end")
+        case .heldRequests:
+            ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
+        case .heldRequestBytes:
+            ("heldRequestBytes", 128 << 20, 512 << 20, "EBUSY", "the bytes of these: a write(2) has up to 1 MiB")
         }
     }
 }

@@ -1,0 +1,75 @@
+internal import CFuse
+internal import Glibc
+internal import StorePrimitives
+
+/// The bytes of a request that was put aside, unread by libfuse. Owns them, as malloc(3) gave them.
+package final class RequestBytes: @unchecked Sendable {
+    let start: UnsafeMutableRawPointer
+    let count: Int
+    /// Bytes from which on the buffer is taken over, not copied.
+    private static let large = 64 << 10
+
+    package init(copying bytes: UnsafeRawBufferPointer) {
+        count = bytes.count
+        start = malloc(max(count, 1))
+        UnsafeMutableRawBufferPointer(start: start, count: count).copyMemory(from: bytes)
+    }
+
+    private init(owning start: UnsafeMutableRawPointer, count: Int) { (self.start, self.count) = (start, count) }
+
+    deinit { free(start) }
+
+    /// Takes a large request's buffer: libfuse makes a new one then.
+    static func taking(_ request: inout fuse_buf) -> RequestBytes {
+        guard let start = request.mem, request.size >= large else {
+            return RequestBytes(copying: UnsafeRawBufferPointer(start: request.mem, count: request.size))
+        }
+        defer { request.mem = nil }
+        return RequestBytes(owning: start, count: request.size)
+    }
+
+    var buffer: fuse_buf {
+        var buffer = fuse_buf()
+        buffer.mem = start
+        buffer.size = count
+        return buffer
+    }
+}
+
+extension RequestShares {
+    static let interrupt: UInt32 = 36
+    private static let lookup: UInt32 = 1
+    /// Without a node, or the last that the kernel says of it.
+    private static let nodeless: Set<UInt32> = [26, 36, 38, 41]
+    private static let forget: Set<UInt32> = [2, 42]
+    /// RELEASE and RELEASEDIR.
+    private static let release: Set<UInt32> = [18, 29]
+
+    /// What a request that was just read is about; nil for data that was spliced past us.
+    static func claim(
+        of request: fuse_buf, countsUsers: Bool, _ fileSystem: any FileSystemOperations
+    ) -> (Header, Claim)? {
+        guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem,
+            request.size >= MemoryLayout<quire_in_header>.size
+        else { return nil }
+        // Safe: the kernel writes whole requests, each headed by this struct, into an aligned buffer.
+        let found = start.assumingMemoryBound(to: quire_in_header.self).pointee
+        let header = Header(
+            unique: found.unique, opcode: found.opcode, thread: pid_t(bitPattern: found.pid), user: found.uid, size: request.size)
+        guard !nodeless.contains(header.opcode), found.nodeid != 0 || forget.contains(header.opcode) else { return (header, Claim()) }
+        guard !forget.contains(header.opcode) else { return (header, Claim(user: Claim.lettingGo)) }
+        let share = fileSystem.share(of: NodeID(found.nodeid))
+        guard !release.contains(header.opcode) else {
+            return (header, Claim(user: Claim.lettingGo, device: share.device))
+        }
+        // What hangs in a folder with one name, as where a file system is mounted, is not to hold up those for others.
+        var item = share.item
+        if header.opcode == lookup {
+            let name = UnsafeRawBufferPointer(start: start, count: request.size).dropFirst(MemoryLayout<quire_in_header>.size)
+            for byte in name { item = (item ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        // What the kernel writes out by itself is nobody's.
+        let isUsers = countsUsers && (found.uid != 0 || found.pid != 0)
+        return (header, Claim(user: isUsers ? UInt64(found.uid) &+ 1 : 0, item: item, device: share.device))
+    }
+}
