@@ -16,6 +16,10 @@ enum MountDaemon {
         // Held until this process ends, whatever happens below.
         let lock = try StoreLock(stateFolder: configuration.stateFolder, mountPoint: configuration.mountPoint)
         defer { withExtendedLifetime(lock) {} }
+        // Before the mount covers the store.
+        StoreNote(configuration).write(to: configuration.stateFolder, log)
+        let sweep = StateSweep(configuration, log: log)
+        defer { sweep.stop() }
         do {
             let store = try makeStore(configuration, log)
             let owner = configuration.isSystem && configuration.options.allowOther
@@ -41,6 +45,7 @@ enum MountDaemon {
                     daemonGuard.waitUntilReady()
                     log.notice("serving", metadata: ["mountpoint": "\(shown(configuration.mountPoint))"])
                     onReady()
+                    sweep.start()
                 },
                 lettingGo: { daemonGuard.dismiss() })
             log.notice("unmounted")

@@ -16,13 +16,20 @@ package struct StoreLock {
         stateFolder: String, mountPoint: [UInt8], patience: Duration = StoreLock.patience
     ) throws(CommandFailure) {
         let path = stateFolder + "/lock"
-        do {
-            file = try Descriptor(opening: path, flags: O_RDWR | O_CREAT, mode: 0o600)
-        } catch {
-            throw CommandFailure("\(path): \(error); the state folder must be writable")
-        }
         let deadline = ContinuousClock.now + patience
-        while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
+        while true {
+            let file: Descriptor
+            do {
+                file = try Descriptor(opening: path, flags: O_RDWR | O_CREAT, mode: 0o600)
+            } catch {
+                throw CommandFailure("\(path): \(error); the state folder must be writable")
+            }
+            if flock(file.number, LOCK_EX | LOCK_NB) == 0 {
+                // Another process may have removed the folder meanwhile (`StateSweep`).
+                guard Self.isNamed(file, path) else { continue }
+                self.file = file
+                break
+            }
             let reason = Errno(rawValue: errno)
             guard reason == .wouldBlock else { throw CommandFailure("\(path): cannot be locked: \(reason)") }
             let holder = Holder(FileSystem.contents(path) ?? [])
@@ -34,6 +41,18 @@ package struct StoreLock {
         guard cl_pwrite(file.number, holder, holder.count, 0) == holder.count else {
             throw CommandFailure("\(path): cannot be written; is the disk full?")
         }
+    }
+
+    /// Takes the lock of a state folder that no daemon uses; nil if one does, or there is no such file.
+    init?(ofUnused stateFolder: Descriptor) {
+        guard let file = try? Descriptor(opening: "lock", in: stateFolder, flags: O_RDWR | O_NOFOLLOW), flock(file.number, LOCK_EX | LOCK_NB) == 0
+        else { return nil }
+        self.file = file
+    }
+
+    private static func isNamed(_ file: Descriptor, _ path: String) -> Bool {
+        var (own, named) = (cl_status(), cl_status())
+        return cl_statx_fd(file.number, &own) == 0 && cl_statx(AT_FDCWD, path, 0, &named) == 0 && FileIdentity(own) == FileIdentity(named)
     }
 
     private static func conflict(_ holder: Holder?) -> CommandFailure {
