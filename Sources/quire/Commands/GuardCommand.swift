@@ -45,6 +45,8 @@ struct GuardCommand: ParsableCommand {
         guard watch >= 0, pidfd >= 0 else { throw ExitCode.failure }
         let (death, process) = (Descriptor(owning: watch), Descriptor(owning: pidfd))
         _ = fcntl(Self.deviceNumber, F_SETFD, FD_CLOEXEC)
+        let logFile = state + "/log"
+        let hasLogFile = DaemonLog.isInUse(logFile)
         _ = chdir("/")
         _ = cl_set_thread_name("quire-guard")
         let dead = DeadDaemon(daemon, process: process, mountPoint: mountpoint.bytes)
@@ -52,6 +54,8 @@ struct GuardCommand: ParsableCommand {
         while cl_wait_any([death.number, process.number], 2, 0, -1) == 0 {}
 
         dead.end(Self.deviceNumber)
+        // The daemon may have begun another one since.
+        if hasLogFile { DaemonLog.reopen(logFile) }
         let log = MountDaemon.makeLog(stateFolder: state)
         let (place, reason) = (shown(mountpoint.bytes), dead.reason)
         log.critical("the daemon of this mount died", metadata: ["mountpoint": "\(place)", "reason": "\(reason)"])
@@ -68,7 +72,7 @@ struct GuardCommand: ParsableCommand {
             guard MountTable.current().top(at: mountpoint.bytes)?.isQuire == true else { return log.notice("it was unmounted meanwhile") }
             let arguments = [Array("mount".utf8), Array("--again".utf8)] + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
                 + [store.bytes, mountpoint.bytes]
-            let new = try DaemonLauncher.start(arguments, log: state + "/log")
+            let new = try DaemonLauncher.start(arguments, log: logFile)
             log.notice("mounted again", metadata: ["mountpoint": "\(place)", "daemon": "\(new)"])
         } catch {
             log.critical("it cannot be mounted again: \(error.message)")

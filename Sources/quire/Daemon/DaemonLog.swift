@@ -25,9 +25,25 @@ struct DaemonLog: LogHandler {
     /// - Parameter file: where the log file is, if standard error is that.
     init(label: String, file: String) {
         inner = StreamLogHandler.standardError(label: label)
+        shared = Shared(file: Self.isStandardError(file) ? file : nil)
+    }
+
+    private static func isStandardError(_ file: String) -> Bool {
         var (own, named) = (stat(), stat())
-        let isFile = fstat(STDERR_FILENO, &own) == 0 && stat(file, &named) == 0 && own.st_ino == named.st_ino && own.st_dev == named.st_dev
-        shared = Shared(file: isFile && own.st_mode & S_IFMT == S_IFREG ? file : nil)
+        return fstat(STDERR_FILENO, &own) == 0 && stat(file, &named) == 0 && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+            && own.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Whether standard error is a log file, or was one that has taken the name `.old` by now.
+    static func isInUse(_ file: String) -> Bool { isStandardError(file) || isStandardError(file + ".old") }
+
+    /// Has this process write to what bears the log file's name now, which another process may have changed.
+    static func reopen(_ file: String) {
+        let new = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard new >= 0 else { return }
+        dup2(new, STDERR_FILENO)
+        dup2(new, STDOUT_FILENO)
+        close(new)
     }
 
     func log(event: LogEvent) {
@@ -46,11 +62,7 @@ struct DaemonLog: LogHandler {
         guard let file = shared.file else { return }
         var status = stat()
         guard fstat(STDERR_FILENO, &status) == 0, status.st_size > Self.longest, rename(file, file + ".old") == 0 else { return }
-        let new = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard new >= 0 else { return }
-        dup2(new, STDERR_FILENO)
-        dup2(new, STDOUT_FILENO)
-        close(new)
+        Self.reopen(file)
     }
 
     var logLevel: Logger.Level {

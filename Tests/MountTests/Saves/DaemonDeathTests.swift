@@ -73,6 +73,55 @@ extension MountTests {
             }
         }
 
+        /// In the foreground a service manager does that: what sees the daemon die ends the dead mount's connection, and nothing else.
+        @Test(arguments: Account.allCases)
+        func aDaemonInTheForegroundIsNotStartedAgain(account: Account) throws {
+            let mount = try Mount(account)
+            defer { mount.end() }
+            try mount.shell("echo old >doc", in: mount.store)
+            try mount.shell("""
+                quire mount --foreground "$S" "$M" \(account == .root ? "-o allow_other" : "") >"$T/log" 2>&1 & daemon=$!
+                eventually grep -q serving "$T/log"
+                expect_equal "$(cat "$M/doc")" old
+                guard=$(pgrep -P $daemon -x quire-guard)
+                kill -9 $daemon
+                expect_status 137 wait $daemon
+                # It was to mount again, if anything was.
+                ended() { [ ! -e /proc/$guard ] || grep -q ') Z' /proc/$guard/stat; }
+                eventually ended
+                grep -q "the daemon of this mount died" "$T/log"
+                expect_status 1 grep -q "mounted" "$T/log"
+                expect_fails ls "$M"
+                grep -q "dead: " <(quire status)
+                # And that can be mounted over.
+                quire mount "$S" "$M" -o restart=off
+                expect_equal "$(cat "$M/doc")" old
+                """, in: "/")
+            try mount.noteDaemon()
+        }
+
+        /// The process that sees a daemon die writes to the log there is then, also where the one that it was started with is `log.old`.
+        @Test func aDeathIsInTheLogThereIs() throws {
+            try withRestarting(.root) { mount in
+                let daemon = try #require(mount.daemon)
+                try mount.shell("""
+                    log=$(echo "$QUIRE_STATE_HOME"/*/log)
+                    # Full: the next line begins another one.
+                    head -c 1100000 /dev/zero | tr '\\0' '\\n' >>"$log"
+                    expect_status 137 python3 -c 'import os, signal; f = open("doc", "w"); f.write("half"); f.flush(); os.kill(os.getpid(), signal.SIGKILL)'
+                    eventually grep -q "a save was not published" "$log"
+                    test -e "$log.old"
+                    """)
+                kill(daemon, SIGKILL)
+                try mount.comesBack(after: daemon)
+                try mount.shell("""
+                    log=$(echo "$QUIRE_STATE_HOME"/*/log)
+                    grep -q "the daemon of this mount died" "$log"; grep -q "mounted again" "$log"
+                    expect_status 1 grep -q -a "daemon of this mount died" "$log.old"
+                    """, in: "/")
+            }
+        }
+
         @Test func whatWasUnmountedStaysSo() throws {
             try withRestarting(.root) { mount in
                 let daemon = try #require(mount.daemon)
