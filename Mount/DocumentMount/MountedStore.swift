@@ -45,7 +45,7 @@ public final class MountedStore: Sendable {
         let privileges = Privileges(
             actsForCallers: geteuid() == 0, passthrough: isPrivileged && configuration.options.passthrough == .auto)
 
-        shares = UserShares(bounds: HandleShares.bounds(isForOne: !configuration.options.allowOther))
+        shares = Self.shares(configuration)
         let index = try Self.openIndex(configuration, log)
         events = EventHub(
             document: { path in (try? index.document(at: path))?.id.rawValue },
@@ -73,7 +73,7 @@ public final class MountedStore: Sendable {
         if isRemote {
             log.notice("\(configuration.storeText) is on a network file system: changes by other machines show after a second")
         }
-        versions = try Self.openVersions(self.configuration, store, log)
+        versions = try Self.openVersions(self.configuration, store, shares, log)
         do throws(Errno) {
             fileSystem = try MountedFileSystem(
                 store: store, storeName: Self.lastName(of: configuration.mountPoint), rootStatus: status, privileges: privileges,
@@ -216,16 +216,24 @@ public final class MountedStore: Sendable {
 
     /// Also completes what a crash cut short, before anybody sees documents in parts.
     private static func openVersions(
-        _ configuration: MountConfiguration, _ store: Descriptor, _ log: Logger
+        _ configuration: MountConfiguration, _ store: Descriptor, _ shares: UserShares, _ log: Logger
     ) throws(MountFailure) -> VersionStore {
         do throws(Errno) {
             let versions = try VersionStore(
-                root: store, stateFolder: configuration.stateFolder, limits: configuration.options.keptLimits)
+                root: store, stateFolder: configuration.stateFolder, limits: configuration.keptLimits, shares: shares)
             if !configuration.options.readOnly { report(versions.completeIntents(), to: log) }
             return versions
         } catch {
             throw MountFailure("\(configuration.stateFolder): what is kept of saves cannot be opened: \(error)")
         }
+    }
+
+    /// What users may have here.
+    private static func shares(_ configuration: MountConfiguration) -> UserShares {
+        var bounds = HandleShares.bounds(isForOne: !configuration.options.allowOther)
+        let kept = configuration.keptLimits
+        bounds[.keptBytes] = .init(forUser: Int(clamping: kept.bytesOfUser), forAll: Int(clamping: kept.bytes))
+        return UserShares(bounds: bounds)
     }
 
     private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {
@@ -265,6 +273,13 @@ private func raiseDescriptorLimit() {
 extension MountConfiguration {
     var storeText: String { String(decoding: store, as: UTF8.self) }
     var mountPointText: String { String(decoding: mountPoint, as: UTF8.self) }
+
+    /// Where others use the mount, half of what is kept of lost saves may be one user's.
+    var keptLimits: KeptVersions.Limits {
+        var limits = options.keptLimits
+        if options.allowOther { limits.bytesOfUser = limits.bytes / 2 }
+        return limits
+    }
 
     /// Options in libfuse's words. A comma or backslash in the store's name would start another option: they are escaped.
     var fuseOptions: [[UInt8]] {

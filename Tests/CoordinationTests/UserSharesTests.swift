@@ -42,6 +42,21 @@ struct UserSharesTests {
         #expect(!shares.take(.claims, .max, for: 0))
     }
 
+    /// What is on disk is there, whatever the bound is.
+    @Test func whatLiesOnDiskIsCountedAsItIsFound() {
+        let shares = UserShares(bounds: [.keptBytes: .init(forUser: 10, forAll: 20)])
+        shares.note(.keptBytes, 15, for: 1)
+        shares.note(.keptBytes, 5, for: 2)
+        #expect(shares.use(of: .keptBytes, by: 1) == 15 && shares.use(of: .keptBytes) == 20)
+        shares.set(.keptBytes, to: [1: 3, 3: 4])
+        #expect(shares.use(of: .keptBytes, by: 1) == 3 && shares.use(of: .keptBytes, by: 2) == 0 && shares.use(of: .keptBytes) == 7)
+        // Of what another has removed since it was counted.
+        shares.note(.keptBytes, -5, for: 1)
+        #expect(shares.use(of: .keptBytes, by: 1) == 0 && shares.use(of: .keptBytes) == 4)
+        shares.note(.keptBytes, .max, for: 3)
+        #expect(shares.use(of: .keptBytes) == .max)
+    }
+
     /// One name for each, as `quire status` shows it and the documentation has it.
     @Test func eachResourceHasANameOfItsOwnAndASoundBound() {
         #expect(Set(SharedResource.allCases.map(\.name)).count == SharedResource.allCases.count)

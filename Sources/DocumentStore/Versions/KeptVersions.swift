@@ -13,9 +13,11 @@ public final class KeptVersions: Sendable {
     public struct Limits: Hashable, Sendable {
         /// Seven days: a weekend and a few days to notice. With 0 nothing is kept.
         public var seconds: Int64 = 7 * 24 * 3_600
-        /// 1 GiB on disk for all of them, each counted as 8 KiB at least, 4 if only the fact is kept. A version larger than that
-        /// is not kept; that it was there is.
-        public var bytes: Int64 = 1 << 30
+        /// 1 GiB on disk for all of them, each counted as 8 KiB at least, 4 if only the fact is kept. A version larger than what one
+        /// user may have is not kept; that it was there is.
+        public var bytes: Int64 = 1 << 30 { didSet { bytesOfUser = bytes } }
+        /// Of them for those that one user has saved; all, unless set to less after `bytes`.
+        public var bytesOfUser: Int64 = 1 << 30
 
         public init() {}
     }
@@ -24,17 +26,27 @@ public final class KeptVersions: Sendable {
         /// Oldest first.
         var versions: [KeptVersion] = []
         var nextID: UInt64 = 1
-        /// Of all of them, as counted.
+        /// Of all of them, as counted, and of each user's.
         var bytes: Int64 = 0
+        var bytesOfUsers: [uid_t: Int64] = [:]
+        let shares: UserShares?
 
         mutating func append(_ version: KeptVersion) {
             versions.append(version)
-            bytes = bytes.adding(clamping: KeptVersions.bytes(counted: version))
+            count(version, 1)
         }
 
         mutating func remove(at index: Int) -> KeptVersion {
-            bytes &-= KeptVersions.bytes(counted: versions[index])
-            return versions.remove(at: index)
+            let version = versions.remove(at: index)
+            count(version, -1)
+            return version
+        }
+
+        private mutating func count(_ version: KeptVersion, _ times: Int64) {
+            let change = KeptVersions.bytes(counted: version) * times
+            bytes = bytes.adding(clamping: change)
+            bytesOfUsers[version.charged] = (bytesOfUsers[version.charged] ?? 0).adding(clamping: change)
+            shares?.note(.keptBytes, Int(clamping: change), for: version.charged)
         }
 
         /// The version that was overtaken in the same minute: savers in a loop overtake each other many times a second.
@@ -48,13 +60,12 @@ public final class KeptVersions: Sendable {
             return nil
         }
 
-        /// Whoever has saved the most of what is kept: the oldest of theirs. So nobody who may write a document of another's can
-        /// wipe out what that user could have back.
-        func indexToGo() -> Int? {
-            var payers: [uid_t: Int64] = [:]
-            for version in versions { payers[version.charged, default: 0] &+= KeptVersions.bytes(counted: version) }
-            guard let payer = payers.max(by: { $0.value < $1.value })?.key else { return nil }
-            return versions.firstIndex { $0.charged == payer }
+        /// Where one user has too much, or all together, the oldest of whoever has saved the most of what is kept. So nobody who may
+        /// write a document of another's can wipe out what that user could have back.
+        func indexToGo(_ limits: Limits) -> Int? {
+            guard let most = bytesOfUsers.max(by: { $0.value < $1.value }), bytes > limits.bytes || most.value > limits.bytesOfUser
+            else { return nil }
+            return versions.firstIndex { $0.charged == most.key }
         }
     }
 
@@ -66,11 +77,12 @@ public final class KeptVersions: Sendable {
     private let folder: Descriptor
     private let limits: Limits
     /// A leaf; held while files are removed.
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Reads what is kept in `stateFolder`; makes the folder if there is none.
-    init(in stateFolder: Descriptor, limits: Limits) throws(Errno) {
+    init(in stateFolder: Descriptor, limits: Limits, shares: UserShares? = nil) throws(Errno) {
         self.limits = limits
+        state = Mutex(State(shares: shares))
         let made = cl_mkdirat(stateFolder.number, "kept", 0o700)
         if made < 0, made != -EEXIST { throw Errno(rawValue: -made) }
         folder = try Descriptor(opening: "kept", in: stateFolder, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
@@ -87,9 +99,9 @@ public final class KeptVersions: Sendable {
     /// A working copy that has no name yet is moved at no cost if it is on the state folder's file system (`moving`: its mode
     /// becomes 0600 for whoever still has it open); everything else is copied, with shared blocks where the file system can.
     /// Throws ENOSPC and the like: then nothing is kept. What is over the limits goes: what is too old, then the oldest of
-    /// whoever has saved most of it, so that one user's many do not push out the others'. Of the versions of one document that were
-    /// overtaken in one minute the newest stays. `user` makes the files; `payer` is who saved the version, if it is another than
-    /// `saver`.
+    /// whoever has saved more than one user may, or most of it, so that one user's many do not push out the others'. Of the versions
+    /// of one document that were overtaken in one minute the newest stays. `user` makes the files; `payer` is who saved the version,
+    /// if it is another than `saver`.
     @discardableResult
     public func keep(
         _ file: Descriptor, moving: Bool, document: StorePath, saver: KeptVersion.Saver?, reason: KeptVersion.Reason,
@@ -105,7 +117,7 @@ public final class KeptVersions: Sendable {
         let version = KeptVersion(
             id: id, payer: payer, document: document, owner: status.st.st_uid, group: status.st.st_gid, mode: status.st.st_mode & 0o7777,
             time: cl_realtime_coarse_ns(), saver: saver, reason: reason, size: Int64(status.st.st_size),
-            allocated: allocated > limits.bytes || limits.seconds <= 0 ? 0 : allocated)
+            allocated: allocated > limits.bytesOfUser || limits.seconds <= 0 ? 0 : allocated)
         let about = try Descriptor(opening: Self.about(id), in: folder, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         do throws(Errno) {
             try WholeFile.write(version.record.bytes, to: about)
@@ -167,7 +179,7 @@ public final class KeptVersions: Sendable {
             while let first = state.versions.first, limits.seconds <= 0 || (now &- first.time) / 1_000_000_000 > limits.seconds {
                 remove(state.remove(at: 0).id)
             }
-            while state.bytes > limits.bytes, let index = state.indexToGo() { remove(state.remove(at: index).id) }
+            while let index = state.indexToGo(limits) { remove(state.remove(at: index).id) }
         }
     }
 

@@ -14,11 +14,14 @@ public final class VersionStore: Sendable {
 
     /// Opens or makes what is kept in the state folder, which must be on a file system that keeps it and not in the store.
     /// Call `completeIntents()` before the store is served, and `sweep()` at any time after.
-    public init(root: Descriptor, stateFolder: String, limits: KeptVersions.Limits = KeptVersions.Limits()) throws(Errno) {
+    /// - Parameter shares: told what users have of what is kept.
+    public init(
+        root: Descriptor, stateFolder: String, limits: KeptVersions.Limits = KeptVersions.Limits(), shares: UserShares? = nil
+    ) throws(Errno) {
         self.root = root
         let state = try Descriptor(opening: stateFolder, flags: O_RDONLY | O_DIRECTORY)
         intents = try IntentLog(in: state)
-        kept = try KeptVersions(in: state, limits: limits)
+        kept = try KeptVersions(in: state, limits: limits, shares: shares)
     }
 
     /// Makes the copy that a save is to write.

@@ -2,6 +2,7 @@
 ///
 /// This is the only table of such bounds. To bound something else add a case with its row, take a share where the thing is
 /// made and give it back where it goes (`UserShares`), and add the row to the table in README.md: `quire status` then shows it.
+/// What lies on disk is counted from there (`UserShares.set` and `note`), and is bounded by removing the oldest, not by refusing more.
 public enum SharedResource: Int, CaseIterable, Sendable {
     case connections
     case claims
@@ -16,6 +17,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case listingBytes
     case heldRequests
     case heldRequestBytes
+    case keptBytes
 
     public struct Bound: Hashable, Sendable {
         /// What one user may have.
@@ -70,6 +72,8 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
         case .heldRequestBytes:
             ("heldRequestBytes", 128 << 20, 512 << 20, "EBUSY", "the bytes of these: a write(2) has up to 1 MiB")
+        case .keptBytes:
+            ("keptBytes", 512 << 20, 1 << 30, "the oldest versions go", "what `quire recover` has on disk, by who saved it; the mount option keep-size says how much")
         }
     }
 }

@@ -4,11 +4,18 @@
 /// are leaves, one a resource. Amounts must be given back as they were taken.
 public final class UserShares: Sendable {
     private let counters: [Counter]
+    private let unbounded: Set<SharedResource>
 
-    /// - Parameter bounds: those that depend on the machine, in place of the table's.
-    public init(bounds: [SharedResource: SharedResource.Bound] = [:]) {
+    /// - Parameters:
+    ///   - bounds: those that depend on the machine or the configuration, in place of the table's.
+    ///   - unbounded: what is not counted here, because it is the user's own business.
+    public init(bounds: [SharedResource: SharedResource.Bound] = [:], unbounded: Set<SharedResource> = []) {
         counters = SharedResource.allCases.map { Counter(bounds[$0] ?? $0.bound) }
+        self.unbounded = unbounded
     }
+
+    /// The resources that are counted.
+    public var resources: [SharedResource] { SharedResource.allCases.filter { !unbounded.contains($0) } }
 
     public func bound(of resource: SharedResource) -> SharedResource.Bound { counters[resource.rawValue].bound }
 
@@ -20,6 +27,14 @@ public final class UserShares: Sendable {
     public func giveBack(_ resource: SharedResource, _ amount: Int = 1, for user: UInt32) {
         counters[resource.rawValue].giveBack(amount, user)
     }
+
+    /// Counts a change of what lies on disk, whatever the bounds are: whoever keeps it removes what is over them.
+    public func note(_ resource: SharedResource, _ change: Int, for user: UInt32) {
+        counters[resource.rawValue].note(change, user)
+    }
+
+    /// Replaces what was counted by what was found on disk.
+    public func set(_ resource: SharedResource, to amounts: [UInt32: Int]) { counters[resource.rawValue].set(amounts) }
 
     public enum Refusal: Sendable { case userHasMost, allHaveMost }
 
@@ -57,6 +72,22 @@ private final class Counter: @unchecked Sendable {
             let own = (byUser[user] ?? 0) - amount
             byUser[user] = own > 0 ? own : nil
             total -= amount
+        }
+    }
+
+    func note(_ change: Int, _ user: UInt32) {
+        lock.withLock {
+            let own = byUser[user] ?? 0
+            let new = max(0, own.adding(clamping: change))
+            byUser[user] = new > 0 ? new : nil
+            total = total.adding(clamping: new - own)
+        }
+    }
+
+    func set(_ amounts: [UInt32: Int]) {
+        lock.withLock {
+            byUser = amounts.filter { $0.value > 0 }
+            total = byUser.values.reduce(0) { $0.adding(clamping: $1) }
         }
     }
 

@@ -57,7 +57,7 @@ final class ServedMount: ServedStore, MountService {
 
     private func shares(for caller: Credentials) -> [MountStatus.Share] {
         let seesAll = store.mayAccessAll(caller)
-        return SharedResource.allCases.map { resource in
+        return store.shares.resources.map { resource in
             let bound = store.shares.bound(of: resource)
             return MountStatus.Share(
                 resource: resource.name, used: store.shares.use(of: resource, by: caller.uid), limit: bound.forUser,

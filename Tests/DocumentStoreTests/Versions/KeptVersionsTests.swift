@@ -31,6 +31,34 @@ struct KeptVersionsTests {
         #expect(kept.list(for: 0).map(\.id) == [1, 4, 5])
     }
 
+    /// Of what all may have together, and of what one may.
+    @Test(.enabled(if: isRoot)) func aUserOverTheShareLosesItsOwnOldest() throws {
+        var limits = KeptVersions.Limits()
+        limits.bytes = 6 * 8_192
+        limits.bytesOfUser = limits.bytes / 2
+        let shares = UserShares()
+        let store = try VersionFixture(on: "/tmp", limits: limits, shares: shares)
+        let kept = store.versions.kept
+        try store.write("old", to: "doc")
+        func keep(_ payer: UInt32, _ text: String = "new") throws -> KeptVersion {
+            try kept.keep(
+                try store.copy(of: "doc", text).file, moving: true, document: place, saver: nil, reason: .replaced, by: .daemon, chargedTo: payer)
+        }
+        for payer: UInt32 in [1235, 1234, 1235, 1235, 1235, 1235] { _ = try keep(payer) }
+        #expect(kept.list(for: 0).map(\.id) == [2, 4, 5, 6])
+        #expect(shares.use(of: .keptBytes, by: 1235) == 3 * 8_192 && shares.use(of: .keptBytes, by: 1234) == 8_192)
+        // More than one user may have: only the fact is kept.
+        let large = try keep(1236, String(repeating: "x", count: 30_000))
+        #expect(!large.hasContent && shares.use(of: .keptBytes, by: 1236) == 4_096)
+        try kept.drop(4, for: 0)
+        #expect(shares.use(of: .keptBytes, by: 1235) == 2 * 8_192)
+        // The next daemon counts the same.
+        let later = UserShares()
+        let next = try VersionStore(root: store.root, stateFolder: store.statePath, limits: limits, shares: later)
+        #expect(next.kept.list(for: 0).map(\.id) == [2, 5, 6, 7])
+        #expect([1234, 1235, 1236].map { later.use(of: .keptBytes, by: $0) } == [8_192, 2 * 8_192, 4_096])
+    }
+
     @Test(arguments: bases) func whatIsKeptCanBeReadAfterTheNextMountToo(_ base: String, _ stateBase: String) throws {
         let store = try VersionFixture(on: base)
         let state = try TestFolder(on: stateBase)

@@ -15,18 +15,18 @@ final class VersionFixture {
     let path: String
     let statePath: String
 
-    convenience init(on base: String, limits: KeptVersions.Limits = KeptVersions.Limits()) throws {
-        try self.init(in: try TestFolder(on: base), limits: limits)
+    convenience init(on base: String, limits: KeptVersions.Limits = KeptVersions.Limits(), shares: UserShares? = nil) throws {
+        try self.init(in: try TestFolder(on: base), limits: limits, shares: shares)
     }
 
     /// One of several in a folder: making and removing a folder for each takes long.
-    init(in test: TestFolder, number: Int = 0, limits: KeptVersions.Limits = KeptVersions.Limits()) throws {
+    init(in test: TestFolder, number: Int = 0, limits: KeptVersions.Limits = KeptVersions.Limits(), shares: UserShares? = nil) throws {
         self.test = test
         path = number == 0 ? test.path + "/store" : test.path + "/store\(number)"
         statePath = number == 0 ? test.path + "/state" : test.path + "/state\(number)"
         for folder in [path, statePath] { _ = try check(cl_mkdirat(AT_FDCWD, folder, 0o755)) }
         root = try Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY)
-        versions = try VersionStore(root: root, stateFolder: statePath, limits: limits)
+        versions = try VersionStore(root: root, stateFolder: statePath, limits: limits, shares: shares)
     }
 
     /// Another daemon's view of the same store, after the one before has ended.
