@@ -66,7 +66,8 @@ public final class MountedStore: Sendable {
                 thumbnailer: Thumbnailer(
                     folder: configuration.thumbnailFolder, providers: ProviderTable(),
                     workerProgram: configuration.workerProgram, threads: sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN)), log: log,
-                    servesSeveral: privileges.actsForCallers, isStoreInUse: { [journal] in journal.isInUse }),
+                    servesSeveral: privileges.actsForCallers, shares: configuration.isSystem ? shares : nil,
+                    isStoreInUse: { [journal] in journal.isInUse }),
                 mountPoint: configuration.mountPoint, reach: reach, isListed: configuration.options.virtualFolders == .listed)
 
         let isRemote = RemoteFileSystem.holds(store)
@@ -228,12 +229,14 @@ public final class MountedStore: Sendable {
         }
     }
 
-    /// What users may have here.
+    /// What users may have here. A desktop's cache is its user's own.
     private static func shares(_ configuration: MountConfiguration) -> UserShares {
         var bounds = HandleShares.bounds(isForOne: !configuration.options.allowOther)
         let kept = configuration.keptLimits
         bounds[.keptBytes] = .init(forUser: Int(clamping: kept.bytesOfUser), forAll: Int(clamping: kept.bytes))
-        return UserShares(bounds: bounds)
+        let hasPictures = configuration.isSystem && configuration.options.virtualFolders != .off
+        if hasPictures { bounds[.thumbnailBytes] = ThumbnailCache.bound(for: configuration.thumbnailFolder) }
+        return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes])
     }
 
     private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {

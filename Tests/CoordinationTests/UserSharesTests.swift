@@ -57,6 +57,11 @@ struct UserSharesTests {
         #expect(shares.use(of: .keptBytes) == .max)
     }
 
+    @Test func whatIsNotBoundedIsNotAmongTheResources() {
+        #expect(UserShares().resources == SharedResource.allCases)
+        #expect(UserShares(unbounded: [.thumbnailBytes]).resources == SharedResource.allCases.filter { $0 != .thumbnailBytes })
+    }
+
     /// One name for each, as `quire status` shows it and the documentation has it.
     @Test func eachResourceHasANameOfItsOwnAndASoundBound() {
         #expect(Set(SharedResource.allCases.map(\.name)).count == SharedResource.allCases.count)

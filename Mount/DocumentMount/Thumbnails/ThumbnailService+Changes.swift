@@ -63,7 +63,7 @@ extension ThumbnailService {
             cache.remove(uri(of: old))
             return
         }
-        cache.move(uri(of: old), to: uri(of: new), ThumbnailVersion(status))
+        cache.move(uri(of: old), to: uri(of: new), ThumbnailVersion(status), for: status.st.st_uid)
     }
 
     private func moveTree(from old: StorePath, to new: StorePath) {

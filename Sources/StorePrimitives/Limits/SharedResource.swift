@@ -17,6 +17,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case listingBytes
     case heldRequests
     case heldRequestBytes
+    case thumbnailBytes
     case keptBytes
 
     public struct Bound: Hashable, Sendable {
@@ -72,6 +73,8 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
         case .heldRequestBytes:
             ("heldRequestBytes", 128 << 20, 512 << 20, "EBUSY", "the bytes of these: a write(2) has up to 1 MiB")
+        case .thumbnailBytes:
+            ("thumbnailBytes", 1 << 30, 4 << 30, "the pictures not looked at for longest go", "root's cache on disk; less where a tenth of its file system is less")
         case .keptBytes:
             ("keptBytes", 512 << 20, 1 << 30, "the oldest versions go", "what `quire recover` has on disk, by who saved it; the mount option keep-size says how much")
         }

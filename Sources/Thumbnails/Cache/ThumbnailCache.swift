@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+public import Glibc
 public import StorePrimitives
 import Synchronization
 public import SystemPackage
@@ -48,14 +48,24 @@ public final class ThumbnailCache: Sendable {
 
     /// Tells one set of programs that draw from another: what one cannot draw another may.
     private let providers: @Sendable () -> String
+    /// Nil for a desktop's own, which is its user's business.
+    let bounds: CacheBounds?
 
     /// - Parameters:
     ///   - folder: `$XDG_CACHE_HOME/thumbnails` of whoever looks at the documents; made when it is first written.
+    ///   - shares: by which it is bounded for each owner of documents; nil if it is not.
     ///   - providers: tells one set of programs that draw from another.
-    public init(folder: String, providers: @escaping @Sendable () -> String = { "" }) {
+    public init(folder: String, shares: UserShares? = nil, providers: @escaping @Sendable () -> String = { "" }) {
         self.folder = folder
         self.providers = providers
+        bounds = shares.map { CacheBounds(folders: Self.kinds.map { "\(folder)/\($0)" }, shares: $0) }
     }
+
+    /// The bounds of a cache in a folder that several users' documents have their pictures in.
+    public static func bound(for folder: String) -> SharedResource.Bound { CacheBounds.bound(for: folder) }
+
+    /// Counts what there is, and removes what is over the bounds. O(thumbnails).
+    package func trim() { bounds?.count() }
 
     // MARK: Looking
 
@@ -150,27 +160,30 @@ public final class ThumbnailCache: Sendable {
     ///   - image: a PNG file; its texts are replaced.
     ///   - isHanded: made by the document's app, and not of the content.
     ///   - parts: what a folder's is made of.
+    ///   - owner: whose the document is, for whom it counts.
     @discardableResult
     public func store(
         _ image: [UInt8], of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize, isHanded: Bool = false,
-        _ parts: FolderParts? = nil
+        _ parts: FolderParts? = nil, for owner: uid_t = geteuid()
     ) throws(Errno) -> Entry {
         var texts = Self.texts(uri, version)
         if isHanded { texts.append(Self.handed) }
         if let parts { texts.append((Self.parts, parts.text)) }
-        try write(PngTexts.replacing(texts, in: image), uri, size.rawValue)
+        try write(PngTexts.replacing(texts, in: image), uri, size.rawValue, for: owner)
         remove(uri, Self.failures)
         guard let entry = entry(of: uri, version, size) else { throw .ioError }
         return entry
     }
 
     /// Notes that a content cannot be drawn, so that nobody tries again: for so many seconds, or for as long as nobody else draws.
-    public func storeRefusal(_ reason: String, of uri: String, _ version: ThumbnailVersion, seconds: Int? = nil) throws(Errno) {
+    public func storeRefusal(
+        _ reason: String, of uri: String, _ version: ThumbnailVersion, seconds: Int? = nil, for owner: uid_t = geteuid()
+    ) throws(Errno) {
         let plain = reason.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7f }
         var texts = Self.texts(uri, version)
         texts += [("Quire::Reason", String(String.UnicodeScalarView(plain))), ("Quire::Providers", providers())]
         if let seconds { texts.append(("Quire::Until", "\(time(nil) + seconds)")) }
-        try write(PngTexts.replacing(texts, in: Self.nothing), uri, Self.failures)
+        try write(PngTexts.replacing(texts, in: Self.nothing), uri, Self.failures, for: owner)
     }
 
     static func texts(_ uri: String, _ version: ThumbnailVersion) -> [(key: String, value: String)] {
@@ -184,7 +197,7 @@ public final class ThumbnailCache: Sendable {
     /// Returns whether there was anything.
     @discardableResult
     public func remove(_ uri: String) -> Bool {
-        (ThumbnailSize.allCases.map(\.rawValue) + [Self.failures]).map { remove(uri, $0) }.contains(true)
+        Self.kinds.map { remove(uri, $0) }.contains(true)
     }
 
     /// Forgets the thumbnail of one size.
@@ -193,22 +206,22 @@ public final class ThumbnailCache: Sendable {
 
     /// Forgets the thumbnails of all that is below a folder's URI. Reads the beginning of every thumbnail there is.
     public func removeAll(below uri: String) {
-        for kind in ThumbnailSize.allCases.map(\.rawValue) + [Self.failures] {
+        for kind in Self.kinds {
             for name in ProviderTable.names(in: "\(folder)/\(kind)") where name.hasSuffix(".png") {
                 let path = "\(folder)/\(kind)/\(name)"
                 guard let file = try? Descriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
                     let (texts, _) = Self.read(file), texts["Thumb::URI"]?.hasPrefix(uri + "/") == true
                 else { continue }
-                unlink(path)
+                remove(path: path)
             }
         }
     }
 
-    /// What was drawn of a document goes on as that of its new name.
-    public func move(_ uri: String, to newURI: String, _ version: ThumbnailVersion) {
+    /// What was drawn of a document, which is `owner`'s, goes on as that of its new name.
+    public func move(_ uri: String, to newURI: String, _ version: ThumbnailVersion, for owner: uid_t = geteuid()) {
         for size in ThumbnailSize.allCases {
             guard let entry = entry(of: uri, version, size), let image = try? contents(entry, of: uri, size) else { continue }
-            _ = try? store(image, of: newURI, version, size, isHanded: entry.isHanded, entry.parts)
+            _ = try? store(image, of: newURI, version, size, isHanded: entry.isHanded, entry.parts, for: owner)
         }
         remove(uri)
     }
@@ -225,10 +238,18 @@ public final class ThumbnailCache: Sendable {
     }
 
     @discardableResult
-    private func remove(_ uri: String, _ kind: String) -> Bool { unlink(path(uri, kind)) == 0 }
+    private func remove(_ uri: String, _ kind: String) -> Bool { remove(path: path(uri, kind)) }
+
+    @discardableResult
+    private func remove(path: String) -> Bool { changing(path) { unlink(path) == 0 } }
+
+    private func changing<Result>(_ path: String, _ change: () -> Result) -> Result {
+        if let bounds { return bounds.changing(path, change) }
+        return change()
+    }
 
     /// Under another name first: a reader meets a whole file or none.
-    private func write(_ bytes: [UInt8], _ uri: String, _ kind: String) throws(Errno) {
+    private func write(_ bytes: [UInt8], _ uri: String, _ kind: String, for owner: uid_t) throws(Errno) {
         let (path, name) = (path(uri, kind), folder + "/" + kind)
         let temporary = "\(name)/.quire-\(getpid())-\(Self.count.add(1, ordering: .relaxed).newValue)"
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
@@ -239,9 +260,13 @@ public final class ThumbnailCache: Sendable {
             try makeFolders(name)
             file = try Descriptor(opening: temporary, flags: flags, mode: 0o600)
         }
-        let written = bytes.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
-        guard written == bytes.count, rename(temporary, path) == 0 else {
-            let error = written == bytes.count || written < 0 ? Errno(rawValue: errno) : .noSpace
+        do throws(Errno) {
+            try bounds?.give(file, to: owner)
+            let written = bytes.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
+            guard written == bytes.count else { throw written < 0 ? Errno(rawValue: errno) : .noSpace }
+            let error = changing(path) { rename(temporary, path) == 0 ? 0 : errno }
+            if error != 0 { throw Errno(rawValue: error) }
+        } catch {
             unlink(temporary)
             throw error
         }
@@ -272,6 +297,8 @@ public final class ThumbnailCache: Sendable {
     private static let parts = "Quire::Parts"
     private static let handed = (key: "Quire::Source", value: "app")
     private static let failures = "fail/quire-1"
+    /// The folders.
+    private static let kinds = ThumbnailSize.allCases.map(\.rawValue) + [failures]
     /// A thumbnail of the largest size that compresses badly.
     private static let largest = 8 << 20
     private static let count = Atomic<Int>(0)

@@ -65,6 +65,7 @@ package final class DrawingBench: Sendable {
         } catch {
             return .failed("it cannot be read: \(error)")
         }
+        let owner = nextOwner ?? geteuid()
         if let entry = cache.entry(of: subject.uri, version, size, subject.folder) { return .drawn(version, entry) }
         if let reason = cache.refusal(of: subject.uri, version) { return .refused(reason) }
         var kind: DrawnContents.Kind?
@@ -83,7 +84,7 @@ package final class DrawingBench: Sendable {
             own = own ?? handed(subject, version, size, thumbnailer)
             // Written in place meanwhile: what was drawn may be of neither.
             guard let now = try? Self.version(of: content), now == version else { return .failed("it was changed meanwhile") }
-            let entry = try store(own ?? drawn, subject, version, size, isHanded: own != nil, parts, thumbnailer)
+            let entry = try store(own ?? drawn, subject, version, size, isHanded: own != nil, parts, for: owner, thumbnailer)
             if let kind, own == nil { thumbnailer.contents.add(subject, kind) }
             thumbnailer.drawnCount.add(1, ordering: .relaxed)
             return .drawn(version, entry)
@@ -96,7 +97,7 @@ package final class DrawingBench: Sendable {
             }
             // What is in a folder changes without its time.
             let seconds = subject.folder != nil ? 60 : error.lasts == .awhile ? Self.awhile : nil
-            try? cache.storeRefusal(error.reason, of: subject.uri, version, seconds: seconds)
+            try? cache.storeRefusal(error.reason, of: subject.uri, version, seconds: seconds, for: owner)
             return .refused(error.reason)
         }
     }
@@ -111,12 +112,14 @@ package final class DrawingBench: Sendable {
 
     private func store(
         _ image: [UInt8], _ subject: DrawingSubject, _ version: ThumbnailVersion, _ size: ThumbnailSize, isHanded: Bool,
-        _ parts: FolderParts?, _ thumbnailer: Thumbnailer
+        _ parts: FolderParts?, for owner: uid_t, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> ThumbnailCache.Entry {
         do throws(Errno) {
-            let entry = try thumbnailer.cache.store(image, of: subject.uri, version, size, isHanded: isHanded, parts)
+            let entry = try thumbnailer.cache.store(image, of: subject.uri, version, size, isHanded: isHanded, parts, for: owner)
             thumbnailer.keepingTrouble.withLock { $0 = nil }
             return entry
+        } catch .diskQuotaExceeded where thumbnailer.cache.bounds != nil {
+            throw Refusal("the disk quota of its owner is used up where thumbnails are kept", lasts: .no)
         } catch {
             let what = "\(thumbnailer.cache.folder): no thumbnail can be written there: \(error)"
             let isNew = thumbnailer.keepingTrouble.withLock { trouble in

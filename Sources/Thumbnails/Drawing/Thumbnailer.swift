@@ -28,14 +28,15 @@ public final class Thumbnailer: Sendable {
     ///   - folder: where thumbnails are kept, see `ThumbnailCache`.
     ///   - threads: how many are drawn at a time.
     ///   - servesSeveral: whether different users wait; none is then kept waiting by what is made for another alone.
+    ///   - shares: by which the cache is bounded for each owner of documents; nil for a desktop's own.
     ///   - isStoreInUse: whether apps make changes or open documents just now: one processor is left to them then. Called often, by
     ///     any thread.
     public init(
         folder: String, providers: ProviderTable, workerProgram: String, threads: Int, log: Logger,
-        servesSeveral: Bool = false, isStoreInUse: @escaping @Sendable () -> Bool = { false }
+        servesSeveral: Bool = false, shares: UserShares? = nil, isStoreInUse: @escaping @Sendable () -> Bool = { false }
     ) {
         self.isStoreInUse = isStoreInUse
-        cache = ThumbnailCache(folder: folder) { providers.stamp }
+        cache = ThumbnailCache(folder: folder, shares: shares) { providers.stamp }
         self.providers = providers
         self.workerProgram = workerProgram
         self.log = log
@@ -86,6 +87,7 @@ public final class Thumbnailer: Sendable {
     private func startIfNeeded() {
         threads.withLock { threads in
             guard threads.isEmpty else { return }
+            cache.bounds?.start()
             threads = benches.enumerated().map { index, bench in
                 NamedThread("quire-draw-\(index)") { [weak self] in bench.serve { self } }
             }
@@ -101,5 +103,6 @@ public final class Thumbnailer: Sendable {
             return threads
         }
         for thread in started { thread.join() }
+        cache.bounds?.stop()
     }
 }
