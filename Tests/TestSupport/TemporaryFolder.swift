@@ -57,11 +57,18 @@ public func readFile(_ path: String) throws(Errno) -> String {
     }
 }
 
-/// Removes a tree without following links or entering other file systems. What cannot be removed is left. By descriptors: a
-/// path may be longer than the kernel takes.
+/// Removes a tree without following links or entering other file systems. By descriptors: a path may be longer than the kernel takes.
+///
+/// A program that a test has ended may still write its settings there, so this is done again until the tree is gone, for ten seconds at
+/// most. `Tests/run` fails for what is left then, and lists it.
 public func removeTree(_ path: String) {
     var status = stat()
-    if lstat(path, &status) == 0 { removeTree(AT_FDCWD, path, device: status.st_dev) }
+    for _ in 0..<200 {
+        guard lstat(path, &status) == 0 else { return }
+        removeTree(AT_FDCWD, path, device: status.st_dev)
+        if lstat(path, &status) != 0 { return }
+        usleep(50_000)
+    }
 }
 private func removeTree(_ parent: Int32, _ name: UnsafePointer<CChar>, device: dev_t) {
     var status = stat()

@@ -62,7 +62,7 @@ extension MountTests {
                     try mount.shell("rm -r other", limit: .seconds(1_200))
                 } else {
                     // By coreutils, which recur no more than we do.
-                    try mount.shell("rm -rf \"$S/other\"", in: mount.store, limit: .seconds(300))
+                    try mount.shell("rm -rf \"$S/other\"", in: mount.store, limit: .seconds(1_200))
                 }
                 try eventually(within: .seconds(60)) { try mount.shell("ls") == "" }
                 #expect(mount.daemon.map { !Mount.hasEnded($0) } == true)
