@@ -115,6 +115,7 @@ public final class MountedStore: Sendable {
     /// Serves until the mount is gone. `onReady` is called, on another thread, once the mount answers; `lettingGo` when apps are
     /// answered no more, and to have all descriptors of `duplicateDevice` closed: apps wait for that.
     public func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws(MountFailure) {
+        fileSystem.forgetter.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
         let changes = OutsideChanges(fileSystem: fileSystem, keeper: keeper)
         do throws(Errno) {
             let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
@@ -140,6 +141,7 @@ public final class MountedStore: Sendable {
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
         fileSystem.thumbnails?.stop()
+        fileSystem.forgetter.stop()
         fileSystem.repeater.stop()
         fileSystem.repeats.stop()
         fileSystem.coordinator.stop()
@@ -147,6 +149,7 @@ public final class MountedStore: Sendable {
         fileSystem.locks.stop()
         fileSystem.saves.stop()
         fileSystem.repeater.collect()
+        fileSystem.forgetter.collect()
         fileSystem.noteOpenWriters()
         events.stop()
         keeper.stop()

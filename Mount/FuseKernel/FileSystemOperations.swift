@@ -17,6 +17,11 @@ public protocol FileSystemOperations: AnyObject, Sendable {
     func isBeingKilled(_ thread: Int32) -> Bool
     /// What a request on a node may hold up: see `RequestShares`. The kernel knows the node.
     func share(of node: NodeID) -> RequestShare
+    /// Has the kernel forget a name of the folder at a path below the mount's root, as by looks of an app that may wait for the
+    /// folder's lock. False if it could not be done. Called on one thread, which waits for it.
+    func forget(_ name: [UInt8], in folder: NodeID, at path: [UInt8]) -> Bool
+    /// Has the kernel drop what it keeps of a regular file's content, in the same way.
+    func dropContent(of node: NodeID, at path: [UInt8]) -> Bool
     /// Whether the kernel holds any file or folder open.
     var hasOpenFiles: Bool { get }
 

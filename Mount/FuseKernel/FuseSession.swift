@@ -80,7 +80,7 @@ public final class FuseSession: @unchecked Sendable {
             detach()
             throw Errno(rawValue: -result)
         }
-        notifier = Notifier(session, channel)
+        notifier = Notifier(session, fileSystem)
     }
 
     /// The descriptor of /dev/fuse.

@@ -4,52 +4,64 @@ internal import StorePrimitives
 internal import Synchronization
 
 /// Tells the kernel what changed behind its back, from a thread of its own: an invalidation of a name waits for the folder's
-/// lock in the kernel, which an operation that waits for the daemon may hold.
+/// lock in the kernel, which an operation that waits for the daemon may hold. It is left to a process where that can be done
+/// (`FileSystemOperations.forget`), since a thread that waits there keeps the device open after the daemon's death.
 public final class Notifier: @unchecked Sendable {
     private enum Notice {
-        case entry(NodeID, [UInt8])
-        case entryAwaited(NodeID, [UInt8], Signal)
+        case entry(Name, Signal?)
         case contents(NodeID)
-        case contentsAwaited(NodeID, Signal)
+        case fileContents(NodeID, path: @Sendable () -> [UInt8]?, Signal?)
+    }
+    private struct Name: Sendable {
+        let folder: NodeID
+        let bytes: [UInt8]
+        let path: @Sendable () -> [UInt8]?
     }
     private struct State {
         var queue: [Notice] = []
         var stopped = false
     }
     private let session: OpaquePointer
-    private let channel: KernelChannel
+    private let fileSystem: any FileSystemOperations
     private let state = Mutex(State())
     private let wake = Signal()
     /// Nil once it has ended.
     private let thread = Mutex<NamedThread?>(nil)
 
-    init(_ session: OpaquePointer, _ channel: KernelChannel) {
+    init(_ session: OpaquePointer, _ fileSystem: any FileSystemOperations) {
         self.session = session
-        self.channel = channel
+        self.fileSystem = fileSystem
         thread.withLock { $0 = NamedThread("quire-notify") { [unowned self] in run() } }
     }
 
     /// The name may stand for something else now, or for nothing.
-    public func entryChanged(in folder: NodeID, name: some Sequence<UInt8>) {
-        enqueue(.entry(folder, Array(name)))
+    ///
+    /// - Parameters:
+    ///   - path: the folder's, below the mount's root; nil if it has none. Called on the notifier's thread.
+    ///   - seconds: waits until the kernel has done it, for so long at most: it may have to wait for a request that holds the
+    ///     folder's lock.
+    public func entryChanged(
+        in folder: NodeID, name: [UInt8], path: @escaping @Sendable () -> [UInt8]?, waitingAtMost seconds: Double? = nil
+    ) {
+        let done = seconds.map { _ in Signal() }
+        enqueue(.entry(Name(folder: folder, bytes: name, path: path), done))
+        if let done, let seconds { done.wait(seconds: seconds) }
     }
 
-    /// The same, waiting until the kernel has done it, for `seconds` at most: it may have to wait for a request that holds the
-    /// folder's lock.
-    public func entryChanged(in folder: NodeID, name: some Sequence<UInt8>, waitingAtMost seconds: Double) {
-        let done = Signal()
-        enqueue(.entryAwaited(folder, Array(name), done))
-        done.wait(seconds: seconds)
-    }
-
-    /// Attributes, and what the kernel kept of the content or of a folder's listing.
+    /// Attributes, and what the kernel kept of a folder's listing or of a link.
     public func contentsChanged(of node: NodeID) { enqueue(.contents(node)) }
 
-    /// Has the kernel write out what apps have stored through mappings, and waits until it has, for `seconds` at most.
-    public func bringStoresHome(of node: NodeID, waitingAtMost seconds: Double) {
-        let done = Signal()
-        enqueue(.contentsAwaited(node, done))
-        done.wait(seconds: seconds)
+    /// The same of a regular file's content. What apps have stored through mappings is written out first.
+    ///
+    /// - Parameters:
+    ///   - path: the file's, as for `entryChanged`.
+    ///   - seconds: waits until the kernel has done it, for so long at most.
+    public func contentsChanged(
+        ofFile node: NodeID, path: @escaping @Sendable () -> [UInt8]?, waitingAtMost seconds: Double? = nil
+    ) {
+        let done = seconds.map { _ in Signal() }
+        enqueue(.fileContents(node, path: path, done))
+        if let done, let seconds { done.wait(seconds: seconds) }
     }
 
     /// Attributes only. Takes no lock in the kernel: called at once, on any thread.
@@ -93,24 +105,28 @@ public final class Notifier: @unchecked Sendable {
     private func send(_ notice: Notice) {
         // ENOENT answers whatever the kernel does not know: nothing to forget, nothing to report.
         switch notice {
-        case .entry(let folder, let name): sendEntry(folder, name)
-        case .entryAwaited(let folder, let name, let done):
-            sendEntry(folder, name)
-            done.signal()
+        case .entry(let name, let done):
+            forget(name)
+            done?.signal()
         case .contents(let node): fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
-        case .contentsAwaited(let node, let done):
-            fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
-            done.signal()
+        case .fileContents(let node, let path, let done):
+            attributesChangedNow(of: node)
+            // The kernel waits for pages that are being read.
+            if !(path().map { fileSystem.dropContent(of: node, at: $0) } ?? false) {
+                fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
+            }
+            done?.signal()
         }
     }
 
-    private func sendEntry(_ folder: NodeID, _ name: [UInt8]) {
-        // Requests that came by a ring are handed out to nobody else when this process dies (`AbandonedConnection`), and only root can
-        // always end the connection: this thread may then not wait for a folder's lock that an app holds.
-        if channel.ringsGranted, geteuid() != 0, everyNameChangedNow() { return }
-        _ = name.withUnsafeBytes {
+    private func forget(_ name: Name) {
+        if let path = name.path(), fileSystem.forget(name.bytes, in: name.folder, at: path) {
+            // The kernel's own notice does this too.
+            return attributesChangedNow(of: name.folder)
+        }
+        _ = name.bytes.withUnsafeBytes {
             fuse_lowlevel_notify_inval_entry(
-                session, folder.rawValue, $0.baseAddress?.assumingMemoryBound(to: CChar.self), name.count)
+                session, name.folder.rawValue, $0.baseAddress?.assumingMemoryBound(to: CChar.self), name.bytes.count)
         }
     }
 

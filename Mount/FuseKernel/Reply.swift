@@ -102,7 +102,7 @@ extension fuse_file_info {
     init(_ file: OpenedFile) {
         self.init()
         fh = file.handle.rawValue
-        if file.handle == .nothing { keep_cache = 1 }
+        if file.handle == .nothing, !file.dropsContent { keep_cache = 1 }
         noflush = file.isFlushed ? 0 : 1
         switch file.mode {
         case .cached(let keeps): keep_cache = keeps ? 1 : 0

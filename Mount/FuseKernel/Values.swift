@@ -96,6 +96,7 @@ public struct OpenedFile: Sendable {
     public var mode: OpenMode
     /// Whether close(2) is told, and waits for the answer.
     public var isFlushed: Bool
+    fileprivate(set) var dropsContent = false
     public init(handle: HandleID, mode: OpenMode, isFlushed: Bool = true) {
         self.handle = handle
         self.mode = mode
@@ -103,6 +104,12 @@ public struct OpenedFile: Sendable {
     }
     /// An open that nothing is read or written by; it goes with any mode that others have the file open in.
     public static let nothing = OpenedFile(handle: .nothing, mode: .direct, isFlushed: false)
+    /// The same, with which the kernel drops what it keeps of the content.
+    public static let droppingContent = {
+        var file = nothing
+        file.dropsContent = true
+        return file
+    }()
 }
 
 /// The answer to OPENDIR.

@@ -56,6 +56,19 @@ static bool write_file(int root, const char *path, unsigned char how) {
     return done;
 }
 
+// Opening has the kernel drop what it keeps of a file's content, and write out what was stored through mappings, if the daemon
+// answers so.
+static bool open_again(int root, const char *path) {
+    struct stat status;
+    int file = open_below(root, path, O_PATH);
+    if (file < 0) return false;
+    bool is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    close(file);
+    // Another file may be there by now.
+    if (!is_file || (file = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY)) < 0) return false;
+    return close(file) == 0;
+}
+
 static bool change_attributes(int root, const char *path) {
     int file = open_below(root, path, O_PATH);
     if (file < 0) return false;
@@ -93,6 +106,12 @@ static bool remove_name(int folder, const char *name, mode_t type) {
     return unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
+// No file has a name on two file systems, so link(2) makes nothing, whatever is mounted there; but first it has the kernel ask for the
+// new name, of which it may have an answer already, with the folder locked against all other looks.
+static bool look_again(int folder, const char *name) {
+    return linkat(AT_FDCWD, "/", folder, name, 0) == 0 || errno == EXDEV || errno == EEXIST || errno == EROFS;
+}
+
 static bool change_name(int root, char operation, mode_t type, char *path, char *new_path) {
     const char *name, *new_name;
     int folder = open_folder(root, path, &name), new_folder = -1;
@@ -101,6 +120,7 @@ static bool change_name(int root, char operation, mode_t type, char *path, char 
     switch (operation) {
     case CL_REPEAT_MAKE: done = make(folder, name, type); break;
     case CL_REPEAT_REMOVE: done = remove_name(folder, name, type); break;
+    case CL_REPEAT_LOOK_AGAIN: done = look_again(folder, name); break;
     case CL_REPEAT_MOVE:
         if ((new_folder = open_folder(root, new_path, &new_name)) < 0) break;
         show(new_folder, new_name);
@@ -116,6 +136,7 @@ static bool repeat_below(int root, char operation, unsigned char argument, char 
     case CL_REPEAT_LOOKUP: return look_up(root, path);
     case CL_REPEAT_WRITE: return write_file(root, path, argument);
     case CL_REPEAT_ATTRIBUTES: return change_attributes(root, path);
+    case CL_REPEAT_OPEN: return open_again(root, path);
     default: return change_name(root, operation, (mode_t)argument << 12, path, new_path);
     }
 }

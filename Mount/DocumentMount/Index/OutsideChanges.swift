@@ -56,7 +56,7 @@ final class OutsideChanges: Sendable {
         guard known(place.name, in: place.folder, notifier) == nil else { return }
         if let parent = fileSystem.table.known(place.folder) {
             let id = fileSystem.table.id(of: parent)
-            notifier.entryChanged(in: id, name: place.name.bytes)
+            notifier.nameChanged(place.name, in: parent, fileSystem.table)
             notifier.contentsChanged(of: id)
         }
         journal.present(place.path)
@@ -65,9 +65,14 @@ final class OutsideChanges: Sendable {
     private func nameChanged(_ change: OutsideChange, _ notifier: Notifier, isThere: Bool) {
         guard let name = change.name else { return }
         let known = known(name, in: change.folder, notifier)
+        // The mount takes the name away itself, as every save by rename does with the name it was written under: the kernel knows, and
+        // of what others have put there since the watcher tells next.
+        let isTakenAway = change.mayBeOwn && known == nil && fileSystem.ownRemovals.isExpected(name, in: change.folder)
         // What the mount has made is known, or was taken away by it again.
-        let isOwn = change.mayBeOwn && (known?.wasLatelyNamed ?? isOwn(name, in: change.folder))
-        if !isOwn || known == nil { fileSystem.repeats.take(change, isForgotten: known != nil, repeats: !isOwn) }
+        let isOwn = isTakenAway || change.mayBeOwn && (known?.wasLatelyNamed ?? isOneOfSeveral(name, in: change.folder))
+        if !isOwn || known == nil && !isTakenAway {
+            fileSystem.repeats.take(change, isForgotten: known != nil, repeats: !isOwn)
+        }
         guard known == nil || !change.mayBeOwn else { return }
         journal.changedOutside(
             isThere ? .appeared : .deleted, change.path, in: change.folder, by: change.doer, isIndexed: !(isThere && change.isFolder),
@@ -76,8 +81,7 @@ final class OutsideChanges: Sendable {
     }
 
     /// Whether the mount has made a name that the kernel knows a file by beside another one, or taken it away again.
-    private func isOwn(_ name: EntryName, in folder: FileIdentity) -> Bool {
-        if fileSystem.ownRemovals.isExpected(name, in: folder) { return true }
+    private func isOneOfSeveral(_ name: EntryName, in folder: FileIdentity) -> Bool {
         guard let parent = fileSystem.table.known(folder) else { return false }
         return fileSystem.table.linkedNode(in: parent, name: name)?.wasLatelyNamed ?? false
     }
@@ -206,9 +210,13 @@ final class OutsideChanges: Sendable {
     private func forgetAll(_ notifier: Notifier) {
         for node in fileSystem.table.all where node.item == nil {
             if let link = node.currentLink {
-                notifier.entryChanged(in: fileSystem.table.id(of: link.parent), name: link.name.bytes)
+                notifier.nameChanged(link.name, in: link.parent, fileSystem.table)
             }
-            notifier.contentsChanged(of: fileSystem.table.id(of: node))
+            if node.isRegular {
+                notifier.contentsChanged(ofFile: node, fileSystem.table)
+            } else {
+                notifier.contentsChanged(of: fileSystem.table.id(of: node))
+            }
         }
     }
 }

@@ -28,6 +28,7 @@ final class MountedFileSystem: FileSystemOperations {
     let saves: SaveService
     let repeater: Repeater
     let repeats: OutsideRepeats
+    let forgetter: NameForgetter
     let coordinator: Coordinator
     let snapshots: SnapshotService
     let workspaces: Workspaces
@@ -61,6 +62,7 @@ final class MountedFileSystem: FileSystemOperations {
         tunnel = Tunnel(journal: journal)
         self.session = session
         repeater = Repeater(log: log)
+        forgetter = NameForgetter(log: log)
         let (table, repeater) = (table, repeater)
         let service = virtualFolders.map { parts in
             ThumbnailService(
@@ -95,6 +97,12 @@ final class MountedFileSystem: FileSystemOperations {
         let node = table.node(node)
         return RequestShare(item: node.lockKey, device: locator.isInner(node.identity.device) ? node.identity.device : 0)
     }
+
+    func forget(_ name: [UInt8], in folder: NodeID, at path: [UInt8]) -> Bool {
+        EntryName(name).map { forgetter.forget($0, in: folder, at: path) } ?? false
+    }
+
+    func dropContent(of node: NodeID, at path: [UInt8]) -> Bool { forgetter.dropContent(of: node, at: path) }
 
     var hasOpenFiles: Bool { openHandles.load(ordering: .relaxed) > 0 }
 

@@ -43,6 +43,7 @@ extension MountedFileSystem {
 
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let parent = table.node(parent)
+        if forgetter.isForgetting(name, in: parent, table, caller) { return .absent(validity: .none) }
         let isLook = noteFileManager(name, in: parent, caller)
         if let item = parent.item {
             let credentials = credentials(of: caller)

@@ -13,6 +13,10 @@ extension MountedFileSystem {
             _ = reply.succeed(.nothing)
             return
         }
+        if forgetter.isCaller(caller) {
+            _ = reply.succeed(forgetter.isDropping(node, table) ? .droppingContent : .nothing)
+            return
+        }
         do throws(Errno) { try checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
         if writes ? !coordinator.gate.enter() : coordinator.gate.isGuarded.load(ordering: .relaxed) {

@@ -50,8 +50,8 @@ extension MountedFileSystem {
         case (nil, nil): return
         }
         // The kernel moves what it knew under the old name to the new one: neither is so.
-        session.current?.notifier.entryChanged(in: table.id(of: newParent), name: newName.bytes)
-        session.current?.notifier.entryChanged(in: table.id(of: parent), name: name.bytes)
+        session.current?.notifier.nameChanged(newName, in: newParent, table)
+        session.current?.notifier.nameChanged(name, in: parent, table)
     }
 
     /// A document moved into a tag's folder is tagged and stays where it is; so is what a link leads to, back from the trash.

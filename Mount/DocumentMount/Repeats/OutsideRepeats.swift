@@ -38,7 +38,8 @@ final class OutsideRepeats: Sendable {
     private static let batch = 50
     /// How long a folder's own inotify watch may tell a second time, by finding it in a new folder, what was told of already.
     private static let doubleTime: Int64 = 1_000_000_000
-    private static let patienceOfKernel = 0.1
+    /// The process that has the kernel forget may be yet to start.
+    private static let patienceOfKernel = 0.5
 
     private let table: NodeTable
     private let locator: Locator
@@ -126,13 +127,8 @@ final class OutsideRepeats: Sendable {
         guard let notifier = session.current?.notifier else { return }
         for place in change.places {
             guard let parent = table.known(place.folder) else { continue }
-            let id = table.id(of: parent)
-            if isAwaited {
-                notifier.entryChanged(in: id, name: place.name.bytes, waitingAtMost: Self.patienceOfKernel)
-            } else {
-                notifier.entryChanged(in: id, name: place.name.bytes)
-            }
-            notifier.contentsChanged(of: id)
+            notifier.nameChanged(place.name, in: parent, table, waitingAtMost: isAwaited ? Self.patienceOfKernel : nil)
+            notifier.contentsChanged(of: table.id(of: parent))
         }
     }
 

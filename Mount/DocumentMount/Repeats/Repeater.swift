@@ -31,6 +31,8 @@ final class Repeater: Sendable {
     }
 
     private let log: Logger
+    /// What is not done while there is no process, for the log.
+    private let purpose: String
     /// In milliseconds.
     private let answerTime: Int32
     /// Held while something is repeated, with nothing else held when it is taken.
@@ -45,8 +47,12 @@ final class Repeater: Sendable {
 
     /// - Parameter patience: nanoseconds that a repetition may take: it waits for a serving thread, at worst for one with a slow
     ///   disk, and in the kernel for a folder's lock.
-    init(log: Logger, patience: Int64 = 2_000_000_000) {
+    init(
+        log: Logger, patience: Int64 = 2_000_000_000,
+        purpose: String = "who watches documents is told of no saves and no changes made outside"
+    ) {
         self.log = log
+        self.purpose = purpose
         answerTime = Int32(clamping: patience / 1_000_000)
     }
 
@@ -137,7 +143,7 @@ final class Repeater: Sendable {
     }
 
     private func pause(_ error: Errno) {
-        log.warning("who watches documents is told of no saves and no changes made outside for some seconds: \(error)")
+        log.warning("\(purpose) for some seconds: \(error)")
         state.startsAfter = cl_monotonic_ns() + Self.retryPause
         state.hasFailed = false
     }

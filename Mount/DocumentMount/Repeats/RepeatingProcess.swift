@@ -20,6 +20,10 @@ final class RepeatingProcess {
         case remove([UInt8], type: mode_t)
         /// IN_MOVED_FROM and IN_MOVED_TO.
         case move([UInt8], to: [UInt8])
+        /// Has the kernel ask for a name of which it may know something.
+        case lookAgain([UInt8])
+        /// Opens a regular file for reading.
+        case open([UInt8])
 
         /// As `cl_repeat` takes it; nil if it is too long for a path.
         fileprivate func request(below root: [UInt8]) -> [UInt8]? {
@@ -35,6 +39,8 @@ final class RepeatingProcess {
                 case .make(let path, let type): (Int(CL_REPEAT_MAKE), Int32(clamping: type >> 12), [path])
                 case .remove(let path, let type): (Int(CL_REPEAT_REMOVE), Int32(clamping: type >> 12), [path])
                 case .move(let path, let newPath): (Int(CL_REPEAT_MOVE), 0, [path, newPath])
+                case .lookAgain(let path): (Int(CL_REPEAT_LOOK_AGAIN), 0, [path])
+                case .open(let path): (Int(CL_REPEAT_OPEN), 0, [path])
                 }
             guard paths.allSatisfy({ $0.count < Int(PATH_MAX) }), root.count < Int(PATH_MAX) else { return nil }
             return [UInt8(clamping: letter), UInt8(clamping: argument)] + ([root] + paths).joined(separator: [0])

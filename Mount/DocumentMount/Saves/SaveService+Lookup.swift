@@ -155,7 +155,7 @@ extension SaveService {
         guard isActive || cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.listingTime,
             let notifier = session.current?.notifier, !notifier.everyNameChangedNow(), let link = node.currentLink
         else { return }
-        notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)
+        notifier.nameChanged(link.name, in: link.parent, table)
     }
 
     /// A version was published: has the kernel forget such an entry before the saver's close returns. All names at once where
@@ -166,7 +166,7 @@ extension SaveService {
         let wasListedLately = cl_monotonic_ns() - link.parent.listed.load(ordering: .relaxed) < Self.longestListingTime
         if wasListedLately { asksAgain.store(true, ordering: .relaxed) }
         guard versions.hasLastingEntry.exchange(false, ordering: .relaxed), !notifier.everyNameChangedNow() else { return }
-        notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes, waitingAtMost: Self.longestWait)
+        notifier.nameChanged(link.name, in: link.parent, table, waitingAtMost: Self.longestWait)
     }
 
     /// At each beat of the clock.

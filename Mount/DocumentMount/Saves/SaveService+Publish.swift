@@ -256,7 +256,7 @@ extension SaveService {
         table.detach(version.node)
         table.forget(version.node, count: 1)
         journal.written(published, version.caller)
-        session.current?.notifier.contentsChanged(of: table.id(of: published))
+        session.current?.notifier.contentsChanged(ofFile: published, table)
         writtenElsewhere(published)
     }
 
@@ -278,7 +278,7 @@ extension SaveService {
         if let document = found.1, reason != .neverOpened { journal.aborted(document, version.caller) }
         // The kernel may have it under the name still, and with it the space that it takes.
         if let link = found.1?.currentLink {
-            session.current?.notifier.entryChanged(in: table.id(of: link.parent), name: link.name.bytes)
+            session.current?.notifier.nameChanged(link.name, in: link.parent, table)
         }
         table.forget(version.node, count: 1)
     }

@@ -201,7 +201,7 @@ final class SnapshotService: Sendable {
     /// What was stored through a mapping may be in the kernel's pages only.
     private func bringStoresHome(_ handles: [FileHandle]) {
         for handle in handles where handle.mayBeMappedForWriting && !handle.usesPassthrough {
-            session.current?.notifier.bringStoresHome(of: table.id(of: handle.node), waitingAtMost: Self.storePatience)
+            session.current?.notifier.contentsChanged(ofFile: handle.node, table, waitingAtMost: Self.storePatience)
         }
     }
 

@@ -146,7 +146,7 @@ final class Workspaces: Sendable {
 
     func forget(_ name: EntryName, in folder: Node) {
         guard let notifier = saves.session.current?.notifier, !notifier.everyNameChangedNow() else { return }
-        notifier.entryChanged(in: table.id(of: folder), name: name.bytes)
+        notifier.nameChanged(name, in: folder, table)
     }
 
     /// The names that may be staged for a claim, of which there are no more from now on. To be followed by `ended`.

@@ -13,9 +13,11 @@ enum {
     CL_REPEAT_LOOKUP = 'l',        // looks it up, and once more if it is there
     CL_REPEAT_WRITE = 'w',         // what watches hear of as of a write, by the bits below
     CL_REPEAT_ATTRIBUTES = 'a',    // sets its times
+    CL_REPEAT_OPEN = 'o',          // opens it for reading, if it is a regular file
     CL_REPEAT_MAKE = 'n',          // makes what has the type given as st_mode >> 12
     CL_REPEAT_REMOVE = 'u',        // removes what has that type
     CL_REPEAT_MOVE = 'm',          // renames it to a second path
+    CL_REPEAT_LOOK_AGAIN = 'f',    // has the kernel ask for it, whatever it knows
 };
 enum {
     CL_REPEAT_MODIFIED = 1,        // sets the time of modification to now

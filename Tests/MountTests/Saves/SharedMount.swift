@@ -4,7 +4,7 @@ import Testing
 
 /// What a mount for saves can be like: the three differ in who reads and writes a document, kernel or daemon.
 enum SaveMount: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case root, rootWithoutPassthrough, user, rootWithRings
+    case root, rootWithoutPassthrough, user, rootWithRings, userWithRings
 
     /// Requests by io_uring change how a save's requests come, not what is done with them.
     static let allCases: [SaveMount] = [.root, .rootWithoutPassthrough, .user]
@@ -13,12 +13,12 @@ enum SaveMount: String, CaseIterable, Sendable, CustomTestStringConvertible {
     static let accounts: [SaveMount] = [.root, .user]
 
     var testDescription: String { rawValue }
-    var account: Account { self == .user ? .user : .root }
+    var account: Account { self == .user || self == .userWithRings ? .user : .root }
     var options: [String] {
         switch self {
         case .root, .user: account.options
         case .rootWithoutPassthrough: account.options + ["passthrough=off"]
-        case .rootWithRings: account.options + ["uring=on"]
+        case .rootWithRings, .userWithRings: account.options + ["uring=on"]
         }
     }
 }
@@ -46,7 +46,7 @@ final class SharedMounts: Sendable {
         made.withLock { $0.mounts.removeValue(forKey: kind) }?.end()
     }
     func end() {
-        for kind in SaveMount.allCases + [.rootWithRings] { end(kind) }
+        for kind in SaveMount.allCases + [.rootWithRings, .userWithRings] { end(kind) }
     }
 }
 
