@@ -55,6 +55,8 @@ enum LimitedRow: String, CaseIterable {
     case outside99th = "outside-99th"
     /// What it takes to unmount a mount that nobody uses, and its daemon to end: the most of five.
     case ending
+    /// From the kill -9 of a daemon until its mount answers again: the most of five.
+    case mountedAgain = "mounted-again"
     /// By how much a thousand listeners slow a busy store down.
     case slowedByListeners = "slowed-1000"
 
@@ -69,7 +71,7 @@ enum LimitedRow: String, CaseIterable {
         switch self {
         case .tornReads, .slowedByListeners, .thumbnailOpen, .slowedByDrawing: "%"
         case .memoryAtStart, .memoryAfterWalk: "MiB"
-        case .toldMedian, .told99th, .watchedMedian, .outside99th, .ending, .thumbnailListing: "ms"
+        case .toldMedian, .told99th, .watchedMedian, .outside99th, .ending, .mountedAgain, .thumbnailListing: "ms"
         }
     }
 }
