@@ -173,6 +173,9 @@ let package = Package(
         .executableTarget(
             name: "HostileDisk", dependencies: ["CFuse"], path: "Tests/HostileDisk", cSettings: [.define("_GNU_SOURCE")],
             linkerSettings: [.linkedLibrary("fuse3")]),
+        .executableTarget(
+            name: "AskedDisk", dependencies: ["CFuse"], path: "Tests/AskedDisk", cSettings: [.define("_GNU_SOURCE")],
+            linkerSettings: [.linkedLibrary("fuse3")]),
     ],
     swiftLanguageModes: [.v6]
 )

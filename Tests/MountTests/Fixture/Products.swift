@@ -8,8 +8,8 @@ enum Products {
     private static let place: TemporaryFolder = {
         guard let place = try? TemporaryFolder(in: "/tmp") else { fatalError("/tmp must be writable") }
         let names = [
-            "quire", "quire-worker", "PosixChecks", "FileExerciser", "SaveExerciser", "DiskRecorder", "HostileDisk", "CoordinatedProgram", "QuireEdit",
-            "QuireLook", "QuireSync", "SketchPictures",
+            "quire", "quire-worker", "PosixChecks", "FileExerciser", "SaveExerciser", "DiskRecorder", "HostileDisk", "AskedDisk",
+            "CoordinatedProgram", "QuireEdit", "QuireLook", "QuireSync", "SketchPictures",
         ]
         for name in names {
             let copied = try? runProgram("cp", ["-p", builtProduct(name), place.path(name)])
