@@ -4,11 +4,28 @@ import Testing
 extension MountTests {
     /// readdir(3): an entry that is there from the first piece of a listing to the last is seen once, whatever happens beside it.
     @Suite(.sharedMounts) struct ListingInPiecesTests {
-        /// `exercise` reads a folder by several readers in pieces of random sizes; between two pieces names are made and removed, and
-        /// others list the folder. It answers the readings that missed one of the stable names or saw it twice.
+        /// `exercise` reads a folder by several readers in pieces of random sizes; between two pieces names are made and removed, others
+        /// list the folder, and the kernel's caches are reclaimed. It answers the readings that missed one of the stable names or saw it
+        /// twice. `every_size` does the same by one reader for each size of pieces, from that of the largest entry to that of them all.
+        ///
+        /// Runs as the mount's user, in the mount, beside a process of root's.
         private static let readers = """
-            import ctypes, os, random, struct
+            import ctypes, os, random, struct, subprocess
             libc = ctypes.CDLL(None, use_errno=True)
+            # The kernel's listings are kept in its page cache, which root alone may have reclaimed, whoever mounted.
+            asked, answered, user = os.pipe(), os.pipe(), os.stat(os.environ["S"])
+            if os.fork() == 0:
+                os.close(asked[1])
+                while os.read(asked[0], 1):
+                    with open("/proc/sys/vm/drop_caches", "w") as file: file.write("2")
+                    os.write(answered[1], b"!")
+                os._exit(0)
+            os.set_inheritable(asked[1], False)
+            os.setgroups([]); os.setgid(user.st_gid); os.setuid(user.st_uid)
+            os.chdir(os.environ["M"])
+            def reclaim():
+                os.write(asked[1], b"!")
+                os.read(answered[0], 1)
             class Reader:
                 def __init__(self, path):
                     self.file, self.names, self.ended = os.open(path, os.O_RDONLY | os.O_DIRECTORY), [], False
@@ -26,9 +43,6 @@ extension MountTests {
                     os.close(self.file)
                     return self.names
             def whole(path): return Reader(path).rest()
-            # The kernel's listings are kept in its page cache.
-            def reclaim():
-                if os.geteuid() == 0: open("/proc/sys/vm/drop_caches", "w").write("2")
             def exercise(path, make, remove, stable, rounds):
                 chance, serial, made, wrong = random.Random(7), 0, [], []
                 for n in range(rounds):
@@ -50,14 +64,112 @@ extension MountTests {
                         twice = {name for name in stable if reader.names.count(name) > 1}
                         if missing or twice: wrong.append((n, size, sorted(missing)[:3], sorted(twice)[:3]))
                 return wrong
+            # What the entries take in a piece.
+            def lengths(names): return [(19 + len(os.fsencode(name)) + 1 + 7) // 8 * 8 for name in names]
+            def every_size(path, make, remove, stable, reclaims=4):
+                found, serial, steps, made, wrong = whole(path), 0, 0, [], []
+                sizes = lengths(found)
+                for size in range(max(sizes), sum(sizes) + 9, 8):
+                    reader = Reader(path)
+                    while not reader.ended:
+                        reader.piece(size)
+                        steps += 1
+                        what = steps % 5
+                        if what == 0:
+                            serial += 1
+                            made.append("m%d" % (serial % 100))
+                            make(made[-1])
+                        elif what == 1: whole(path)
+                        elif what == 3 and len(made) > 1: remove(made.pop(0))
+                    # Once for each size, in the middle of what is read anew.
+                    reader.names, reader.ended = [], False
+                    os.lseek(reader.file, 0, os.SEEK_SET)
+                    reader.piece(size)
+                    if size // 8 % reclaims == 0: reclaim()
+                    names = reader.rest(size)
+                    missing = stable - set(names)
+                    twice = {name for name in stable if names.count(name) > 1}
+                    if missing or twice: wrong.append((size, sorted(missing), sorted(twice)))
+                for name in made: remove(name)
+                return wrong
 
             """
         private static let rounds = isLongRun ? 2_000 : 60
 
+        private func reading(_ mount: Mount, _ program: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> String {
+            try mount.python(
+                Self.readers + program, in: "/", as: 0, limit: .seconds(isLongRun ? 3_600 : 300), sourceLocation: sourceLocation)
+        }
+
+        /// A folder with things in it that stay, and how others are made and removed there.
+        struct Folder: Sendable, CustomTestStringConvertible {
+            let path: String
+            let prepare: String
+            /// Python: the set of what stays.
+            let stable: String
+            /// Python statements, for a `name`.
+            let make: String
+            let remove: String
+            var testDescription: String { path }
+
+            private static let ten = "{'stable%d' % n for n in range(10)}"
+            static let all = [
+                Folder(path: "folder", prepare: "mkdir folder; touch folder/stable{0..9}", stable: ten,
+                    make: "open('folder/' + name, 'w').close()", remove: "os.unlink('folder/' + name)"),
+                Folder(path: ".", prepare: "touch stable{0..9}", stable: ten + " | {'.recents', '.tags', '.thumbnails'}",
+                    make: "open(name, 'w').close()", remove: "os.unlink(name)"),
+                Folder(path: ".recents", prepare: "mkdir d; for n in {0..9}; do echo $n >d/stable$n; done", stable: ten,
+                    make: "open('d/' + name, 'w').write('x'); open('d/stable3', 'a').write('x')", remove: "os.unlink('.recents/' + name)"),
+                Folder(path: ".tags", prepare: "mkdir .tags/stable{0..9}", stable: ten,
+                    make: "os.mkdir('.tags/' + name)", remove: "os.rmdir('.tags/' + name)"),
+                Folder(path: ".tags/t", prepare: "mkdir d; touch d/stable{0..9}; setfattr -n user.xdg.tags -v t d/*", stable: ten,
+                    make: "open('d/' + name, 'w').close(); os.symlink('../../d/' + name, '.tags/t/' + name)",
+                    remove: "os.unlink('.tags/t/' + name)"),
+                Folder(path: ".thumbnails", prepare: "mkdir d", stable: "{'normal', 'large', 'x-large', 'xx-large'}",
+                    make: "os.mkdir('d/' + name)", remove: "os.rmdir('d/' + name)"),
+                Folder(path: ".thumbnails/large/d", prepare: "mkdir -p d/stable{0..9}", stable: ten,
+                    make: "os.mkdir('d/' + name)", remove: "os.rmdir('d/' + name)"),
+            ]
+        }
+
+        @Test(arguments: SaveMount.accounts, Folder.all)
+        func inPiecesOfEverySizeWhatIsThereThroughoutIsSeenOnce(kind: SaveMount, folder: Folder) throws {
+            try withSharedMount(kind, prepare: folder.prepare) { mount in
+                let found = try reading(mount, """
+                    stable = {".", ".."} | \(folder.stable)
+                    def make(name): \(folder.make)
+                    def remove(name): \(folder.remove)
+                    print(every_size("\(folder.path)", make, remove, stable, \(isLongRun ? 1 : 8)))
+                    """)
+                #expect(found == "[]")
+                try mount.shell("find .tags -depth -mindepth 1 -delete")
+            }
+        }
+
+        /// Whatever becomes of the folder, a claim's snapshot of it has what was there.
+        @Test(arguments: SaveMount.accounts)
+        func aSnapshotsFolderIsReadInPiecesOfEverySize(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "mkdir d; touch d/stable{0..9}") { mount in
+                let found = try reading(mount, """
+                    hold = subprocess.Popen(
+                        ["quire", "coordinate", "--read", "d", "--", "sh", "-c", 'echo "$QUIRE_SNAPSHOT"; cat'], text=True,
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                    snapshot = hold.stdout.readline().rstrip()
+                    stable = {".", ".."} | {"stable%d" % n for n in range(10)}
+                    def make(name): open("d/" + name, "w").close()
+                    def remove(name): os.unlink("d/" + name)
+                    print(every_size(snapshot, make, remove, stable, \(isLongRun ? 1 : 8)), set(whole(snapshot)) == stable)
+                    hold.stdin.close()
+                    print(hold.wait())
+                    """)
+                #expect(found == "[] True\n0")
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func aReaderInTheMiddleOfTheRootSeesTheRest(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "touch f{0001..3000}; ls >/dev/null") { mount in
-                let found = try mount.python(Self.readers + """
+                let found = try reading(mount, """
                     first = Reader(".")
                     first.piece(32768)
                     open("new", "w").close()
@@ -73,13 +185,13 @@ extension MountTests {
         @Test(arguments: SaveMount.accounts, [".", "folder"])
         func whatIsThereThroughoutIsSeenOnce(kind: SaveMount, folder: String) throws {
             try withSharedMount(kind, prepare: "mkdir -p folder; cd \(folder); touch stable{1..300} other{1..40}") { mount in
-                let found = try mount.python(Self.readers + """
+                let found = try reading(mount, """
                     folder = "\(folder)"
                     stable = {".", ".."} | {"stable%d" % (n + 1) for n in range(300)}
                     if folder == ".": stable |= {".recents", ".tags", ".thumbnails"}
                     make = lambda name: open(folder + "/" + name, "w").close()
                     print(exercise(folder, make, lambda name: os.unlink(folder + "/" + name), stable, \(Self.rounds)))
-                    """, limit: .seconds(isLongRun ? 3_600 : 300))
+                    """)
                 #expect(found == "[]")
             }
         }
@@ -88,13 +200,13 @@ extension MountTests {
         func whatIsTaggedThroughoutIsSeenOnce(kind: SaveMount) throws {
             let prepare = "mkdir d; touch d/stable{1..300}; setfattr -n user.xdg.tags -v pieces d/*"
             try withSharedMount(kind, prepare: prepare) { mount in
-                let found = try mount.python(Self.readers + """
+                let found = try reading(mount, """
                     folder, stable = ".tags/pieces", {".", ".."} | {"stable%d" % (n + 1) for n in range(300)}
                     def make(name):
                         open("d/" + name, "w").close()
                         os.symlink("../../d/" + name, folder + "/" + name)
                     print(exercise(folder, make, lambda name: os.unlink(folder + "/" + name), stable, \(Self.rounds / 2)))
-                    """, limit: .seconds(isLongRun ? 3_600 : 300))
+                    """)
                 #expect(found == "[]")
             }
         }
@@ -104,7 +216,7 @@ extension MountTests {
         func aReadingBeginsAnewAndContinuesWhereItWas(folder: String) throws {
             let prepare = "mkdir d; touch {.,d}/a{1..9}; setfattr -n user.xdg.tags -v pieces d/*"
             try withSharedMount(.root, prepare: prepare) { mount in
-                let found = try mount.python(Self.readers + """
+                let found = try reading(mount, """
                     reader = Reader("\(folder)")
                     reader.piece(280)
                     place, seen = os.lseek(reader.file, 0, os.SEEK_CUR), len(reader.names)
