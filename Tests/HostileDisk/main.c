@@ -52,8 +52,9 @@ static int attributes(const char *path, struct stat *status, struct fuse_file_in
     (void)file;
     int isRoot = strcmp(path, "/") == 0, error = mistake(isRoot ? 1000 : 20);
     if (error) return error;
-    // What changes its type is bad for the kernel from then on, and to Quire another number is another file: seldom.
-    char kind = one_in(2000) ? "dlpf"[number() % 4] : strrchr(path, '/')[1];
+    // What changes its type is bad for the kernel from then on (the root with all in it), and to Quire another number is another
+    // file: seldom.
+    char kind = !isRoot && one_in(2000) ? "dlpf"[number() % 4] : strrchr(path, '/')[1];
     uint64_t hash = 1469598103934665603u;
     for (const char *c = path; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
     memset(status, 0, sizeof *status);

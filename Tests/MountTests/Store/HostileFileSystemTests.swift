@@ -26,9 +26,75 @@ extension MountTests {
             }
         }
 
+        /// A file system that answers nothing but that its root is a folder: 40 processes of Alice's wait for it. Bob works on, the mount
+        /// point can be had back, and when the file system is gone the daemon ends.
+        @Test func aFileSystemThatNeverAnswersHoldsUpItsUsersAlone() throws {
+            try withMount(prepare: "mkdir inner bob; chown 61002:61002 bob") { mount in
+                let found = try mount.python(Self.stalled, in: "/", limit: .seconds(300))
+                #expect(found == "stalled\nworked\n0\nFalse")
+                let daemon = try #require(mount.daemon)
+                try eventually(within: .seconds(60)) { Mount.hasEnded(daemon) }
+            }
+        }
+
+        private static let stalled = #"""
+            import ctypes, os, signal, struct, subprocess, time
+            M, inner = os.environ["M"], os.environ["S"] + "/inner"
+            libc = ctypes.CDLL(None, use_errno=True)
+            def started(user, body):
+                if (child := os.fork()) == 0:
+                    try:
+                        os.setgroups([]); os.setgid(user); os.setuid(user)
+                        body()
+                    finally: os._exit(1)
+                return child
+            device, asked = os.open("/dev/fuse", os.O_RDWR), os.pipe()
+            options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+            assert libc.mount(b"stalled", inner.encode(), b"fuse.stalled", 0, options) == 0, os.strerror(ctypes.get_errno())
+            def serve():
+                while True:
+                    error, body = 0, b""
+                    _, opcode, unique = struct.unpack_from("<IIQ", os.read(device, 1 << 17))
+                    if opcode == 26: body = struct.pack("<IIIIHHIIHHI7I", 7, 31, 65536, 0, 12, 9, 4096, 1, 0, 0, 0, *[0] * 7)  # INIT
+                    elif opcode == 3: body = struct.pack("<QII6Q10I", 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o40777, 2, 0, 0, 0, 4096, 0)  # GETATTR
+                    elif opcode == 52: error = -38  # STATX: not known
+                    else:
+                        os.write(asked[1], b"!")
+                        continue
+                    os.write(device, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
+            server = started(0, serve)
+            os.close(device); os.close(asked[1])
+            def look(number):
+                while True:
+                    try: os.stat(f"{M}/inner/{number}")
+                    except OSError: time.sleep(0.01)
+            waiting = [started(61001, lambda: look(number)) for number in range(40)]
+            try:
+                # A few threads' worth of looks have come through.
+                for _ in range(4): assert os.read(asked[0], 1) == b"!"
+                print("stalled")
+                def work():
+                    os.chdir(M + "/bob")
+                    for number in range(200):
+                        text = "version %d" % number
+                        with open("doc", "w") as file: file.write(text)
+                        with open("doc") as file: assert file.read() == text
+                        os.mkdir("d"); os.rename("doc", "d/doc"); os.rename("d/doc", "doc"); os.rmdir("d")
+                        assert os.listdir(".") == ["doc"]
+                    os._exit(0)
+                if os.waitpid(started(61002, work), 0)[1] == 0: print("worked")
+                print(subprocess.run(["quire", "unmount", "--lazy", M]).returncode)
+                print(os.path.ismount(M))
+            finally:
+                # With its server it ends, and so does every wait for it.
+                for child in waiting + [server]: os.kill(child, signal.SIGKILL)
+                libc.umount2(inner.encode(), 2)
+                for child in waiting + [server]: os.waitpid(child, 0)
+            """#
+
         /// Fails when the mount's root answers no more.
         private static let walk = #"""
-            import ctypes, fcntl, os, random, struct, sys, time
+            import ctypes, fcntl, os, random, struct, subprocess, sys, time
             libc = ctypes.CDLL(None, use_errno=True)
             M = os.environ["M"]
             random.seed(seed)
@@ -108,14 +174,22 @@ extension MountTests {
                 elif k == 21: listing(step.m + b"/.previews/" + os.path.relpath(p, step.m))
                 elif k == 22: statx(step.m + b"/.tags/t"); statx(p)
                 else: quiet(os.rmdir, p)
+            # Claims, to read as to write: what is granted is the disk's to say, or that there is no snapshot of it. A file that has
+            # become a pipe keeps its reader.
+            def claim(*words):
+                subprocess.run(["quire", "coordinate", "--timeout", "2", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+            within = 'cd "$0" || exit 0; ls -R . | head -50; cat f* | head -c 9000; echo a >f1; echo b >new; mv g1 g2; rm -rf d1 f2; mkdir -m 700 d1 d3; rmdir d2; exit $(($$ % 2))'
+            look = 'ls -R "$QUIRE_SNAPSHOT" | head -50; find "$QUIRE_SNAPSHOT" -type f -print0 | head -z -n 9 | xargs -0 cat | head -c 9000'
             step.m = os.fsencode(M); step.roots = [step.m + b"/inner" + x for x in (b"", b"/d1", b"/d2")]; step.known = []
             end = time.monotonic() + seconds; n = 0
-            while time.monotonic() < end:
+            while time.monotonic() < end or n < 160:
+                if n % 150 == 75:
+                    if n % 300 == 75: claim("--read", random.choice([step.m + b"/inner"] + step.known), "--read", M + "/document", "--", "timeout", "5", "sh", "-c", look)
+                    else: claim("--write", M + "/inner", "--", "timeout", "5", "sh", "-c", within, M + "/inner")
                 step(); n += 1
                 if n % 50 == 0:
                     try: os.stat(M)
                     except OSError as e: sys.exit("gone after %d steps: %s" % (n, e))
-            if n < 100: sys.exit("only %d steps" % n)
             """#
     }
 }
