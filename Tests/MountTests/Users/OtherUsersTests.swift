@@ -235,6 +235,67 @@ extension MountTests {
                 """#)
         }
 
+        /// What is changed beside the mount is repeated on it by path, so that watches hear of it: not somebody else's watch.
+        @Test func whoSwapsFoldersHearsNoNamesByAWatch() throws {
+            try users(prepare: "mkdir -m 777 shared", #"""
+                import ctypes
+                libc, S = ctypes.CDLL(None, use_errno=True), os.environ["S"]
+                # The names that an inotify descriptor has heard by now.
+                reading = """def names(watch):
+                    found = []
+                    try:
+                        while True:
+                            events, place = os.read(watch, 65536), 0
+                            while place < len(events):
+                                length = int.from_bytes(events[place + 12:place + 16], "little")
+                                found.append(events[place + 16:place + 16 + length].rstrip(bytes(1)).decode())
+                                place += 16 + length
+                    except BlockingIOError: return found
+                """
+                exec(reading)
+                out(ALICE, "mkdir -m 700 shared/private")
+                bob = User(BOB, reading + """if 1:
+                    import ctypes
+                    libc = ctypes.CDLL(None)
+                    os.mkdir(M + "/shared/own")
+                    watch = libc.inotify_init1(os.O_NONBLOCK)
+                    one, other, over = (M + "/shared/private").encode(), (M + "/shared/own").encode(), False
+                    assert libc.inotify_add_watch(watch, other, 0xfff) > 0
+                    def swap():
+                        while not over:
+                            libc.renameat2(-100, one, -100, other, 2)
+                            time.sleep(0.0007)
+                    swapping = threading.Thread(target=swap); swapping.start()
+                    say("swaps"); hear()
+                    over = True; swapping.join()
+                    say(json.dumps(sorted(name for name in names(watch) if name.startswith("secret")))); hear()
+                    """)
+                assert bob.said() == "swaps"
+                watch = libc.inotify_init1(os.O_NONBLOCK)
+                assert libc.inotify_add_watch(watch, (M + "/shared").encode(), 0x100) > 0
+                User(ALICE, """if 1:
+                    for place in ["private", "own"] * 1000:
+                        try: folder = os.open(os.environ["S"] + "/shared/" + place, os.O_RDONLY)
+                        except OSError: continue
+                        if os.fstat(folder).st_uid == os.getuid(): break
+                        os.close(folder)
+                    for number in range(600):
+                        os.close(os.open("secret%d" % number, os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+                        if number % 3 == 0: os.unlink("secret%d" % number, dir_fd=folder)
+                        time.sleep(0.002)
+                    """).end()
+                # What comes last is told last.
+                with open(S + "/shared/mark", "w"): pass
+                end = time.monotonic() + 60
+                while "mark" not in names(watch):
+                    assert time.monotonic() < end, "nothing is repeated"
+                    time.sleep(0.02)
+                bob.tell()
+                assert json.loads(bob.said()) == [], "told of"
+                bob.end()
+                """#)
+        }
+
         // MARK: - What is shown
 
         @Test func whatOthersChoseMovesNoCursor() throws {
@@ -257,6 +318,26 @@ extension MountTests {
                 refused = subprocess.run(["quire", "coordinate", "--timeout", "0.2", "--write", M + "/shared/" + name, "--", "true"], capture_output=True, text=True)
                 assert refused.returncode == 75 and "\x1b" not in refused.stderr and len(refused.stderr.splitlines()) == 1, refused
                 bob.end()
+                """#)
+        }
+
+        @Test func whatOthersLostMovesNoCursorEither() throws {
+            try users(prepare: "mkdir -m 777 shared", #"""
+                name = "doc\x1b[31m\n\u2066x"
+                program = """import ctypes, os
+                path = %r
+                open(path, "w").write("old")
+                ctypes.CDLL(None).prctl(15, b"\x1b[2Jsaver\x07", 0, 0, 0)
+                file = open(path, "wb", buffering=0); file.write(b"half"); os.kill(os.getpid(), 9)
+                """ % (M + "/shared/" + name)
+                assert subprocess.run(become(BOB) + ["python3", "-c", program]).returncode == -9
+                shown, name = "", "doc\\x1B[31m\\x0A\\u{2066}x"
+                for command in (["list"], ["restore", "1"], ["restore", "1", "--to", M + "/shared/doc\x1b[32m"], ["drop", "1"], ["show", "1"]):
+                    ended = subprocess.run(["quire", "recover"] + command, cwd=M, capture_output=True, text=True)
+                    assert not any(c in ended.stdout + ended.stderr for c in "\x1b\x07\u2066"), (command, ended)
+                    assert ended.returncode == (1 if command[0] == "show" else 0), (command, ended)
+                    if command[0] == "list": assert name in ended.stdout and "by \\x1B[2Jsaver\\x07" in ended.stdout, ended
+                    if command == ["restore", "1"]: assert name in ended.stdout, ended
                 """#)
         }
 
