@@ -68,5 +68,19 @@ extension MountTests {
                 #expect(mount.daemon.map { !Mount.hasEnded($0) } == true)
             }
         }
+
+        /// The folders stay for others until the claim ends, or something else takes the place of the first: then they go at once.
+        @Test(arguments: Account.allCases, ["mkdir -m 751 deep; echo new >deep/doc", "true"])
+        func aDeepTreeIsRemovedWithinAClaim(account: Account, next: String) throws {
+            let levels = isLongRun ? 30_000 : 2_000
+            try withMount(account, prepare: Self.prepare(levels, "d")) { mount in
+                try mount.shell(
+                    "quire coordinate --write deep -- sh -ec 'rm -r deep; \(next)'", limit: .seconds(isLongRun ? 3_600 : 300))
+                let left = "if [ -e deep ]; then stat -c %a deep; ls deep; cat deep/doc; fi"
+                #expect(try mount.shell(left) == (next == "true" ? "" : "751\ndoc\nnew"))
+                #expect(try mount.shell(left, in: mount.store) == (next == "true" ? "" : "751\ndoc\nnew"))
+                #expect(mount.daemon.map { !Mount.hasEnded($0) } == true)
+            }
+        }
     }
 }
