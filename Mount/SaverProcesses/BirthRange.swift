@@ -12,7 +12,7 @@ public enum BirthRange {
         if now == last { return [] }
         if now > last { return [last + 1...now] }
         let first = now >= reserved ? reserved : 1
-        return last + 1 < limit ? [last + 1...limit - 1, first...now] : [first...now]
+        return last < limit - 1 ? [last + 1...limit - 1, first...now] : [first...now]
     }
 
     /// Whether the numbers may have gone all the way round since, so that they tell nothing.

@@ -77,6 +77,7 @@ struct ProcessTableTests {
         #expect(BirthRange.numbers(after: 500, through: 900, below: 32768) == [501...900])
         #expect(BirthRange.numbers(after: 32700, through: 400, below: 32768) == [32701...32767, 300...400])
         #expect(BirthRange.numbers(after: 32767, through: 400, below: 32768) == [300...400])
+        #expect(BirthRange.numbers(after: .max, through: 400, below: 32768) == [300...400])
         #expect(BirthRange.numbers(after: 90, through: 20, below: 128) == [91...127, 1...20])
     }
 
