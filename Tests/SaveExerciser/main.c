@@ -19,6 +19,7 @@ static const struct {
     {"loop", endless_saver, "PATH LARGEST PAUSE"},
     {"opens", concurrent_opens, "PATH COUNT PROCESSES"},
     {"attributes", concurrent_attributes, "PATH COUNT"},
+    {"stream", opened_amid_stream, "PATH BESIDE MEGABYTES OPENERS"},
     {"renamed", renamed_and_truncated, "PATH COUNT"},
     {"seen", seen_when_closed, "PATH COUNT"},
 };

@@ -66,6 +66,47 @@ int concurrent_opens(int count, char **arguments) {
     return 0;
 }
 
+// stream PATH BESIDE MEGABYTES OPENERS: a save that goes on for long is put into the document's own inode, and meanwhile OPENERS
+// processes open it for writing, truncating and not, and to append. BESIDE is the document's path in the store.
+int opened_amid_stream(int count, char **arguments) {
+    static const int ways[] = { O_WRONLY | O_TRUNC, O_RDWR | O_TRUNC, O_WRONLY, O_WRONLY | O_CREAT | O_TRUNC, O_WRONLY | O_APPEND };
+    if (count != 4) return 2;
+    const char *path = arguments[0], *beside = arguments[1];
+    size_t size = (size_t)atol(arguments[2]) << 20, piece = 1 << 20;
+    char *bytes = calloc(1, piece);
+    struct stat before, now;
+    shared = shared_memory(sizeof *shared);
+    if (write_file(path, O_WRONLY | O_CREAT | O_TRUNC, "old", 3) != 0 || stat(beside, &before) != 0) die(path);
+    for (int process = 0; process < atoi(arguments[3]); process++) {
+        if (fork() != 0) continue;
+        int is_told = 0;
+        // Published by little and little: the store's file grows.
+        while (!is_told && !shared->is_over) {
+            if (stat(beside, &now) != 0) die(beside);
+            is_told = now.st_size > before.st_size;
+            if (!is_told) usleep(200);
+        }
+        if (stat(beside, &now) == 0 && now.st_ino == before.st_ino && (size_t)now.st_size < size) shared->seen++;
+        for (int round = 0; round < 3; round++)
+            if (write_file(path, ways[(process + round) % 5], "new", 3) != 0) note(errno);
+        _exit(0);
+    }
+    int file = open(path, O_WRONLY | O_TRUNC);
+    if (file < 0) die(path);
+    for (size_t at = 0; at < size; at += piece)
+        if (write(file, bytes, piece) != (ssize_t)piece) note(errno);
+    double end = seconds_now() + 300;
+    // It stays open: nothing but its pause publishes it.
+    while (stat(beside, &now) == 0 && now.st_size <= before.st_size && now.st_ino == before.st_ino && seconds_now() < end) usleep(200);
+    if (now.st_size <= before.st_size) printf("not published, ");
+    shared->is_over = 1;
+    while (wait(NULL) > 0) {}
+    if (close(file) != 0) note(errno);
+    printf("%s, ", shared->seen ? "opened meanwhile" : "opened too late");
+    print_errors();
+    return 0;
+}
+
 static void lose(long *lost, long change, const char *what, const char *expected, const char *found) {
     ++*lost;
     fprintf(stderr, "change %ld of %s: expected %s, found %s\n", change, what, expected, found);
@@ -89,11 +130,12 @@ int concurrent_attributes(int count, char **arguments) {
     for (long change = 0; change < changes || shared->done < 10; change++) {
         char value[32], found[32] = {0};
         struct stat status = {0};
-        int length = snprintf(value, sizeof value, "%ld", change);
-        const char *name = change % 4 == 0 ? "user.note" : "user.xdg.tags";
-        unsigned mode = change % 8 < 4 ? 0600 : 0640;
-        gid_t group = geteuid() == 0 ? 5000 + change % 8 / 4 : getegid();
-        switch (change % 4) {
+        int length = snprintf(value, sizeof value, "%ld", change), is_even = change % 10 < 5;
+        const char *name = change % 5 == 0 ? "user.note" : "user.xdg.tags";
+        unsigned mode = is_even ? 0600 : 0640;
+        gid_t group = geteuid() == 0 ? 5000u + is_even : getegid();
+        uid_t owner = geteuid() == 0 ? 6000u + is_even : geteuid();
+        switch (change % 5) {
         case 0: case 1:
             if (setxattr(path, name, value, length, 0) != 0) note(errno);
             if (getxattr(path, name, found, sizeof found - 1) != length || memcmp(found, value, length) != 0)
@@ -112,6 +154,13 @@ int concurrent_attributes(int count, char **arguments) {
             snprintf(value, sizeof value, "%u", group);
             snprintf(found, sizeof found, "%u", status.st_gid);
             lose(&lost, change, "the group", value, found);
+            continue;
+        case 4:
+            if (chown(path, owner, -1) != 0) note(errno);
+            if (stat(path, &status) == 0 && status.st_uid == owner) continue;
+            snprintf(value, sizeof value, "%u", owner);
+            snprintf(found, sizeof found, "%u", status.st_uid);
+            lose(&lost, change, "the owner", value, found);
         }
     }
     shared->is_over = 1;
