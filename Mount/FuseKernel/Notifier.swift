@@ -7,18 +7,10 @@ internal import Synchronization
 /// lock in the kernel, which an operation that waits for the daemon may hold. It is left to a process where that can be done
 /// (`FileSystemOperations.forget`), since a thread that waits there keeps the device open after the daemon's death.
 public final class Notifier: @unchecked Sendable {
-    private enum Notice {
-        case entry(Name, Signal?)
-        case contents(NodeID)
-        case fileContents(NodeID, path: @Sendable () -> [UInt8]?, Signal?)
-    }
-    private struct Name: Sendable {
-        let folder: NodeID
-        let bytes: [UInt8]
-        let path: @Sendable () -> [UInt8]?
-    }
     private struct State {
-        var queue: [Notice] = []
+        var queue = NoticeQueue<Signal>()
+        /// The kernel is too old to be told of all names at once.
+        var tellsEachName = false
         var stopped = false
     }
     private let session: OpaquePointer
@@ -43,9 +35,7 @@ public final class Notifier: @unchecked Sendable {
     public func entryChanged(
         in folder: NodeID, name: [UInt8], path: @escaping @Sendable () -> [UInt8]?, waitingAtMost seconds: Double? = nil
     ) {
-        let done = seconds.map { _ in Signal() }
-        enqueue(.entry(Name(folder: folder, bytes: name, path: path), done))
-        if let done, let seconds { done.wait(seconds: seconds) }
+        enqueue(.entry(folder, name), path, waitingAtMost: seconds)
     }
 
     /// Attributes, and what the kernel kept of a folder's listing or of a link.
@@ -59,9 +49,7 @@ public final class Notifier: @unchecked Sendable {
     public func contentsChanged(
         ofFile node: NodeID, path: @escaping @Sendable () -> [UInt8]?, waitingAtMost seconds: Double? = nil
     ) {
-        let done = seconds.map { _ in Signal() }
-        enqueue(.fileContents(node, path: path, done))
-        if let done, let seconds { done.wait(seconds: seconds) }
+        enqueue(.fileContents(node), path, waitingAtMost: seconds)
     }
 
     /// Attributes only. Takes no lock in the kernel: called at once, on any thread.
@@ -85,48 +73,65 @@ public final class Notifier: @unchecked Sendable {
         return write(fuse_session_fd(session), &header, MemoryLayout<quire_out_header>.size) > 0
     }
 
-    private func enqueue(_ notice: Notice) {
-        state.withLock { if !$0.stopped { $0.queue.append(notice) } }
+    private func enqueue(_ notice: NoticeQueue<Signal>.Notice, _ path: NoticeQueue<Signal>.Path? = nil, waitingAtMost seconds: Double? = nil) {
+        let done = seconds.map { _ in Signal() }
+        let hasTooMany = state.withLock { state in
+            if !state.stopped { state.queue.add(notice, path: path, awaiting: done.map { [$0] } ?? []) }
+            return state.queue.hasTooManyEntries && !state.tellsEachName
+        }
+        if hasTooMany { tellOfAllNames() }
         wake.signal()
+        if let done, let seconds { done.wait(seconds: seconds) }
+    }
+
+    /// One notice in place of many. What it stands for has happened before.
+    private func tellOfAllNames() {
+        let taken = state.withLock { $0.queue.replacingEntries() }
+        guard !taken.isEmpty else { return }
+        if everyNameChangedNow() {
+            for done in taken.flatMap(\.awaiting) { done.signal() }
+            return
+        }
+        state.withLock { state in
+            state.tellsEachName = true
+            for one in taken { state.queue.add(one.notice, path: one.path, awaiting: one.awaiting) }
+        }
     }
 
     private func run() {
         while true {
             wake.wait()
-            let batch = state.withLock { state in
-                defer { state.queue.removeAll() }
-                return state.queue
+            let batch = state.withLock { $0.queue.takeAll() }
+            for one in batch where !state.withLock({ $0.stopped }) {
+                send(one.notice, one.path?())
+                for done in one.awaiting { done.signal() }
             }
-            for notice in batch where !state.withLock({ $0.stopped }) { send(notice) }
             if state.withLock({ $0.stopped }) { return }
         }
     }
 
-    private func send(_ notice: Notice) {
+    private func send(_ notice: NoticeQueue<Signal>.Notice, _ path: [UInt8]?) {
         // ENOENT answers whatever the kernel does not know: nothing to forget, nothing to report.
         switch notice {
-        case .entry(let name, let done):
-            forget(name)
-            done?.signal()
+        case .entry(let folder, let name): forget(name, in: folder, at: path)
         case .contents(let node): fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
-        case .fileContents(let node, let path, let done):
+        case .fileContents(let node):
             attributesChangedNow(of: node)
             // The kernel waits for pages that are being read.
-            if !(path().map { fileSystem.dropContent(of: node, at: $0) } ?? false) {
+            if !(path.map { fileSystem.dropContent(of: node, at: $0) } ?? false) {
                 fuse_lowlevel_notify_inval_inode(session, node.rawValue, 0, 0)
             }
-            done?.signal()
         }
     }
 
-    private func forget(_ name: Name) {
-        if let path = name.path(), fileSystem.forget(name.bytes, in: name.folder, at: path) {
+    private func forget(_ name: [UInt8], in folder: NodeID, at path: [UInt8]?) {
+        if let path, fileSystem.forget(name, in: folder, at: path) {
             // The kernel's own notice does this too.
-            return attributesChangedNow(of: name.folder)
+            return attributesChangedNow(of: folder)
         }
-        _ = name.bytes.withUnsafeBytes {
+        _ = name.withUnsafeBytes {
             fuse_lowlevel_notify_inval_entry(
-                session, name.folder.rawValue, $0.baseAddress?.assumingMemoryBound(to: CChar.self), name.bytes.count)
+                session, folder.rawValue, $0.baseAddress?.assumingMemoryBound(to: CChar.self), name.count)
         }
     }
 
