@@ -62,6 +62,16 @@ struct UserSharesTests {
         #expect(UserShares(unbounded: [.thumbnailBytes]).resources == SharedResource.allCases.filter { $0 != .thumbnailBytes })
     }
 
+    @Test func whatATakenShareHoldsIsGivenBackWhenItGoes() {
+        let shares = Self.shares(10, 20)
+        var one = TakenShare(.claims, 7, of: shares, for: 1)
+        #expect(one != nil && shares.use(of: .claims, by: 1) == 7)
+        #expect(TakenShare(.claims, 4, of: shares, for: 1) == nil)
+        #expect(shares.use(of: .claims, by: 1) == 7)
+        one = nil
+        #expect(shares.use(of: .claims) == 0)
+    }
+
     /// One name for each, as `quire status` shows it and the documentation has it.
     @Test func eachResourceHasANameOfItsOwnAndASoundBound() {
         #expect(Set(SharedResource.allCases.map(\.name)).count == SharedResource.allCases.count)

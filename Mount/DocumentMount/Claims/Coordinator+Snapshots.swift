@@ -11,6 +11,7 @@ extension Coordinator {
         let items: [SnapshotService.Item]
         /// Whom it is for.
         let claimant: Claimant
+        let holder: Credentials
 
         fileprivate func membership(in coordinator: Coordinator) -> SnapshotService.Membership {
             { [unowned coordinator, claimant] id in coordinator.state.withLock { $0.claims.serves(claimant, id) } }
@@ -19,11 +20,11 @@ extension Coordinator {
 
     /// Nobody is in the way of a claim any more.
     func grantOrFreeze(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
-        guard let request = state.claims[id] else { return }
+        guard let request = state.claims[id], let holder = state.tickets[id]?.credentials else { return }
         let items = request.intents.filter(\.wantsSnapshot).map { SnapshotService.Item(path: $0.path, mayBeLive: $0.mayBeLive) }
         guard !items.isEmpty else { return grant(id, snapshots: [], &state, &actions) }
         state.awaitingSnapshots.insert(id)
-        actions.snapshots.append(WantedSnapshot(id: id, items: items, claimant: request.claimant))
+        actions.snapshots.append(WantedSnapshot(id: id, items: items, claimant: request.claimant, holder: holder))
     }
 
     private func grant(_ id: ClaimID, snapshots: [StorePath], _ state: inout State, _ actions: inout Actions) {
@@ -35,7 +36,7 @@ extension Coordinator {
     func takeAtOnce(_ wanted: WantedSnapshot) -> Bool {
         guard wanted.items.count == 1, gate.isEmpty, state.withLock({ $0.passing.isEmpty }),
             let place = snapshots.takeAtOnce(
-                wanted.items[0], for: wanted.id, of: wanted.claimant.user, worksFor: wanted.membership(in: self))
+                wanted.items[0], for: wanted.id, of: wanted.holder, worksFor: wanted.membership(in: self))
         else { return false }
         finish(wanted.id, .success([place]))
         return true
@@ -51,7 +52,7 @@ extension Coordinator {
         guard isWanted else { return }
         do throws(SnapshotRefusal) {
             let places = try snapshots.take(
-                wanted.items, for: wanted.id, of: wanted.claimant.user, worksFor: wanted.membership(in: self)
+                wanted.items, for: wanted.id, of: wanted.holder, worksFor: wanted.membership(in: self)
             ) { awaitOpens() }
             finish(wanted.id, .success(places))
         } catch {

@@ -105,7 +105,7 @@ final class Coordinator: Sendable {
     // MARK: - The thread
 
     /// - Parameters:
-    ///   - prepare: readies the thread for opening documents as those who wait to open them.
+    ///   - prepare: readies a thread for acting for others: opening documents for those who wait, and copying for snapshots.
     ///   - open: opens what has waited.
     func start(_ prepare: @escaping @Sendable () -> Void, open: @escaping @Sendable (WaitingOpen) -> Void) {
         let claims = NamedThread("quire-claims") { [self] in
@@ -117,7 +117,10 @@ final class Coordinator: Sendable {
                 if ready.isEmpty { wake.wait(seconds: pause) }
             }
         }
-        let snapshots = NamedThread("quire-snapshots") { [self] in snapshotQueue.run { take($0) } }
+        let snapshots = NamedThread("quire-snapshots") { [self] in
+            prepare()
+            snapshotQueue.run { take($0) }
+        }
         threads.withLock { $0 = [claims, snapshots] }
     }
 

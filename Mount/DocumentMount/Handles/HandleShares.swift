@@ -3,25 +3,28 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// How many files and folders users may have open. Each costs the daemon a descriptor, and a user's processes may have a thousand
-/// times as many as one process: one user's would leave the others, and the daemon itself, none.
+/// How many files and folders users may have open, in snapshots, and known though removed. Each costs the daemon a descriptor, and a
+/// user's processes may have a thousand times as many as one process: one user's would leave the others, and the daemon itself, none.
 enum HandleShares {
-    /// By the daemon's own limit of descriptors: open files and folders have half of it at most. `isForOne`: nobody but root and who
-    /// mounted uses the mount.
+    /// By the daemon's own limit of descriptors: open files and folders have half of it at most, snapshots a quarter, removed files a
+    /// sixteenth; an eighth is the folder cache's. `isForOne`: nobody but root and who mounted uses the mount.
     static func bounds(isForOne: Bool) -> [SharedResource: SharedResource.Bound] {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue), &limit)
         let all = Int(clamping: limit.rlim_cur)
         // Where there are few, one program may need them.
         if all <= 4_096 {
-            let (files, folders) = (all / 2, all / 4)
-            return [.openFiles: .init(forUser: files, forAll: files), .openFolders: .init(forUser: folders, forAll: folders)]
+            func bound(_ share: Int) -> SharedResource.Bound { .init(forUser: max(1, all / share), forAll: max(1, all / share)) }
+            return [.openFiles: bound(2), .openFolders: bound(4), .snapshotFiles: bound(4), .removedFiles: bound(16)]
         }
-        func bound(_ resource: SharedResource, _ share: Int) -> SharedResource.Bound {
-            let forAll = min(resource.bound.forAll, all / share * 3)
+        func bound(_ resource: SharedResource, _ share: Int, times: Int) -> SharedResource.Bound {
+            let forAll = min(resource.bound.forAll, all / share * times)
             return SharedResource.Bound(forUser: isForOne ? forAll : min(resource.bound.forUser, all / share), forAll: forAll)
         }
-        return [.openFiles: bound(.openFiles, 8), .openFolders: bound(.openFolders, 32)]
+        return [
+            .openFiles: bound(.openFiles, 8, times: 3), .openFolders: bound(.openFolders, 32, times: 3),
+            .snapshotFiles: bound(.snapshotFiles, 8, times: 2), .removedFiles: bound(.removedFiles, 32, times: 2),
+        ]
     }
 }
 

@@ -72,8 +72,10 @@ final class Node: @unchecked Sendable {
         /// A folder's O_PATH descriptor, kept by the folder cache.
         var folder: Descriptor?
         var folderUsed = false
-        /// An O_PATH descriptor, from when the last known name went.
-        var pinned: Descriptor?
+        /// From when the last known name went.
+        var pin: Pin?
+        /// An O_PATH descriptor, from when the last known name went; nil too if whoever took that has too many of them.
+        var pinned: Descriptor? { pin?.file }
         var handles: [FileHandle] = []
         var writers = 0
         /// Handles through which the file may change with no request on this node: a store through a mapping, which only a handle
@@ -198,7 +200,7 @@ extension Node {
                 guard isNew || isCertain else { return .doubtful }
                 state.link = link
                 state.otherLinks = []
-                if isCertain { state.pinned = nil }
+                if isCertain { state.pin = nil }
                 return isNew ? .new : .known
             }
             let known = state.otherLinks.contains { $0.parent === parent && $0.name == link.name }
@@ -207,21 +209,21 @@ extension Node {
         }
     }
 
-    /// Another version of the document has taken the name; `pinned` keeps this one reachable.
-    func superseded(pinned: Descriptor) {
+    /// Another version of the document has taken the name; `pin` keeps this one reachable.
+    func superseded(pin: Pin?) {
         state.withLock { state in
             state.isSuperseded = true
             state.lastLink = state.link
             state.link = nil
-            state.pinned = pinned
+            state.pin = pin
         }
     }
 
     /// Names beyond these are found again by their next lookup.
     private static let maximumOtherLinks = 16
 
-    /// A name is gone; `pinned` keeps the file reachable if it was the last one known. `isLast`: it has no other.
-    func lost(in parent: Node, name: UnsafePointer<CChar>, pinned: Descriptor?, isLast: Bool) {
+    /// A name is gone; `pin` keeps the file reachable if it was the last one known. `isLast`: it has no other.
+    func lost(in parent: Node, name: UnsafePointer<CChar>, pin: Pin?, isLast: Bool) {
         state.withLock { state in
             if isLast { state.isRemoved = true }
             state.otherLinks.removeAll { $0.parent === parent && $0.name.matches(name) }
@@ -229,7 +231,7 @@ extension Node {
                 state.link = state.otherLinks.popLast()
                 if state.link == nil { state.lastLink = link }
             }
-            if state.link == nil { state.pinned = state.pinned ?? pinned }
+            if state.link == nil { state.pin = state.pin ?? pin }
         }
     }
 

@@ -95,7 +95,7 @@ final class NodeTable: Sendable {
         if node.isFolder, node.item == nil { folders.forgotten(node) }
         let maker = node.state.withLock { state in
             // The journal may keep the node for a while; an unlinked file's space is free now.
-            state.pinned = nil
+            state.pin = nil
             return state.link == nil ? nil : state.made
         }
         if let maker { makers.note(maker, of: node.identity) }

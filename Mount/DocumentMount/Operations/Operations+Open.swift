@@ -257,9 +257,9 @@ extension MountedFileSystem {
         var status = cl_status()
         _ = try check(cl_statx_fd(number, &status))
         // No name: the descriptor is how it is found, also when the app links it into a folder.
-        let pinned = try locator.reopenedByPath(descriptor)
+        let pin = Pin(try locator.reopenedByPath(descriptor), for: caller.uid, of: shares)
         let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
-        node.state.withLock { $0.pinned = pinned }
+        node.state.withLock { $0.pin = pin }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
         let (handle, openMode) = registerNew(node, descriptor, flags: flags, caller)
         return (entry(for: node, status), handle, openMode)

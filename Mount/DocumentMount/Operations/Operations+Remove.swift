@@ -26,7 +26,7 @@ extension MountedFileSystem {
             return
         }
         do throws(Errno) {
-            try removeFromStore(in: parent, name: name, isFolder: isFolder)
+            try removeFromStore(in: parent, name: name, isFolder: isFolder, caller)
         } catch {
             // It may be empty but for what nobody sees.
             var status = cl_status()
@@ -34,7 +34,7 @@ extension MountedFileSystem {
                 cl_statx(try locator.folder(parent).number, name, AT_SYMLINK_NOFOLLOW, &status) == 0,
                 saves.clearNames(outOf: FileIdentity(status))
             else { throw error }
-            try removeFromStore(in: parent, name: name, isFolder: isFolder)
+            try removeFromStore(in: parent, name: name, isFolder: isFolder, caller)
         }
         journal.removed(in: parent, name: name, by: caller)
     }
@@ -42,7 +42,7 @@ extension MountedFileSystem {
     /// False if the name is nothing of a claim's.
     private func removeStaged(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) -> Bool {
         try workspaces.removing(name, in: parent, caller) { (hidden) throws(Errno) in
-            try hidden.withCString { (name) throws(Errno) in try removeFromStore(in: parent, name: name, isFolder: false) }
+            try hidden.withCString { (name) throws(Errno) in try removeFromStore(in: parent, name: name, isFolder: false, caller) }
         }
     }
 
@@ -86,19 +86,19 @@ extension MountedFileSystem {
                 else { throw .resourceBusy }
             }
             try shown.withCString { (name) throws(Errno) in
-                try removeFromStore(in: parent, name: name, isFolder: staged.isRemovedFolder)
+                try removeFromStore(in: parent, name: name, isFolder: staged.isRemovedFolder, caller)
                 journal.removed(in: parent, name: name, by: caller)
             }
         }
         workspaces.unstage(Workspaces.Place(folder: parent, name: shown), for: staged.claim)
     }
 
-    private func removeFromStore(in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {
+    private func removeFromStore(in parent: Node, name: BorrowedName, isFolder: Bool, _ caller: Caller) throws(Errno) {
         let folder = try locator.folder(parent)
         try locator.names.changing { () throws(Errno) in
             while true {
-                let doomed = self.doomed(name, in: folder)
-                let isSame = { () throws(Errno) in self.doomed(name, in: folder)?.node === doomed?.node }
+                let doomed = self.doomed(name, in: folder, by: caller.uid)
+                let isSame = { () throws(Errno) in self.knownNode(name, in: folder) === doomed?.node }
                 let isDone: Void? = try namesStanding(of: doomed?.node, isSame: isSame) { () throws(Errno) in
                     try parent.nameChanges.during { () throws(Errno) in
                         try expectingRemoval(of: name, in: parent) { () throws(Errno) in
@@ -127,26 +127,26 @@ extension MountedFileSystem {
     /// without a handle (O_PATH, a working folder) finds it as on any Linux file system.
     struct Doomed {
         let node: Node
-        let pinned: Descriptor?
+        let pin: Pin?
         let isLastLink: Bool
 
         /// The name is gone now.
         func wentAway(in parent: Node, name: BorrowedName, _ table: NodeTable) {
-            node.lost(in: parent, name: name, pinned: pinned, isLast: isLastLink)
+            node.lost(in: parent, name: name, pin: pin, isLast: isLastLink)
             if isLastLink { table.detach(node) }
         }
     }
 
     /// What stands under a name that is about to go, if the kernel knows it. Within `names.changing`.
-    func doomed(_ name: BorrowedName, in folder: Descriptor) -> Doomed? {
+    func doomed(_ name: BorrowedName, in folder: Descriptor, by user: uid_t) -> Doomed? {
         var status = cl_status()
         guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return nil }
-        return doomed(name, in: folder, status)
+        return doomed(name, in: folder, status, by: user)
     }
 
-    func doomed(_ name: BorrowedName, in folder: Descriptor, _ status: cl_status) -> Doomed? {
+    func doomed(_ name: BorrowedName, in folder: Descriptor, _ status: cl_status, by user: uid_t) -> Doomed? {
         guard let node = table.known(FileIdentity(status)) else { return nil }
-        let pinned = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-        return Doomed(node: node, pinned: pinned, isLastLink: status.st.st_nlink <= 1 || node.isFolder)
+        let file = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+        return Doomed(node: node, pin: Pin(file, for: user, of: shares), isLastLink: status.st.st_nlink <= 1 || node.isFolder)
     }
 }

@@ -77,7 +77,7 @@ extension MountedFileSystem {
     ) throws(Errno) -> Move {
         let (source, target) = (places.sourceStatus, places.targetStatus)
         let exchanges = flags & CL_RENAME_EXCHANGE != 0
-        let replaced = exchanges ? nil : target.flatMap { doomed(new.name, in: places.newFolder, $0) }
+        let replaced = exchanges ? nil : target.flatMap { doomed(new.name, in: places.newFolder, $0, by: caller.uid) }
         let isSameFile = places.source == places.target
         var takesOver = Tunnel.Takeover.none
         if let node, !exchanges, !isSameFile, node.isRegular {

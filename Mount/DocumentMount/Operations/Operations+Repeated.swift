@@ -88,7 +88,9 @@ extension MountedFileSystem {
             guard removal.isLookedUp else { throw .resourceBusy }
             return
         }
-        folder.lost(in: parent, name: name, pinned: folder.state.withLock { $0.folder }, isLast: true)
+        // Who has removed it is not known.
+        let pin = Pin(folder.state.withLock { $0.folder }, for: geteuid(), of: shares)
+        folder.lost(in: parent, name: name, pin: pin, isLast: true)
         table.detach(folder)
     }
 

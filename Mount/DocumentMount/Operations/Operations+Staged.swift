@@ -120,9 +120,11 @@ extension MountedFileSystem {
     }
 
     /// What the kernel knows by a name in the store.
-    func node(_ name: EntryName, in folder: Descriptor) -> Node? {
+    func node(_ name: EntryName, in folder: Descriptor) -> Node? { name.withCString { knownNode($0, in: folder) } }
+
+    func knownNode(_ name: BorrowedName, in folder: Descriptor) -> Node? {
         var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
+        let result = cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status)
         return result == 0 ? table.known(FileIdentity(status)) : nil
     }
 
@@ -134,7 +136,7 @@ extension MountedFileSystem {
     ) throws(Errno) {
         let copy = try copied(name, folder, to: newName, newFolder, by: user)
         try locator.names.changing { () throws(Errno) in
-            let replaced = doomed(newName, in: newFolder)
+            let replaced = doomed(newName, in: newFolder, by: user.uid)
             let result = copy.withCString { cl_renameat2(newFolder.number, $0, newFolder.number, newName, 0) }
             if result < 0 { _ = copy.withCString { cl_unlinkat(newFolder.number, $0, 0) } }
             _ = try check(result)

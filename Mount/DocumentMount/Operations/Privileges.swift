@@ -45,6 +45,14 @@ struct Privileges: Sendable {
         actsForCallers ? ActingUser(uid: caller.uid, gid: caller.gid) : .daemon
     }
 
+    /// As whom copies are made for a client of the service.
+    func user(_ client: Credentials) -> ActingUser {
+        actsForCallers ? ActingUser(uid: client.uid, gid: client.gid) : .daemon
+    }
+
+    /// As whom the thread acts when it has acted for nobody.
+    var ownUser: ActingUser { actsForCallers ? ActingUser(uid: geteuid(), gid: getegid()) : .daemon }
+
     /// Uses space as the caller: the blocks that a file system keeps for root are not for others. No system call when the thread
     /// last acted for the same caller.
     @inline(__always)

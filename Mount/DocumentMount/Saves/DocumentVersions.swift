@@ -122,8 +122,16 @@ final class WorkingVersion: Sendable {
     let moment: SaveMoment
     /// What program the opener ran then; nil if that could not be seen.
     let image: ProgramImage?
+    private let share: TakenShare
+    /// What it keeps open beside its handles: the copy, the document, and the opener (a pidfd).
+    static let descriptors = 3
 
-    init(node: Node, copy: WorkingCopy, caller: Caller, process: SaveProcess, moment: SaveMoment, image: ProgramImage?) {
+    /// `share`: of `descriptors`.
+    init(
+        node: Node, copy: WorkingCopy, caller: Caller, process: SaveProcess, moment: SaveMoment, image: ProgramImage?,
+        share: TakenShare
+    ) {
+        self.share = share
         self.node = node
         self.copy = copy
         self.caller = caller

@@ -191,6 +191,7 @@ extension SaveService {
             return .impossible
         }
         let folder = try locator.folder(link.parent)
+        guard let share = TakenShare(.openFiles, WorkingVersion.descriptors, of: shares, for: caller.uid) else { throw .tooManyOpenFiles }
         let moment = processes.moment()
         let image = processes.image(of: process)
         let copy: WorkingCopy
@@ -204,7 +205,7 @@ extension SaveService {
             return .impossible
         }
         let node = table.lookedUp(copy.identity, type: S_IFREG)
-        node.state.withLock { $0.pinned = copy.file }
+        node.state.withLock { $0.pin = Pin(counted: copy.file) }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
         _ = node.versions.storeIfNil(versions)
         versions.state.withLock { $0.others += 1 }
@@ -213,7 +214,7 @@ extension SaveService {
             let decision = machine.begin(asked, working: node.versionID, at: moment, now: Self.now)
             if case .sendOn(to: node.versionID) = decision {
                 state.working[node.versionID] = WorkingVersion(
-                    node: node, copy: copy, caller: caller, process: process, moment: moment, image: image)
+                    node: node, copy: copy, caller: caller, process: process, moment: moment, image: image, share: share)
             }
             return decision
         }

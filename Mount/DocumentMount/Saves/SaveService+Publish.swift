@@ -156,17 +156,17 @@ extension SaveService {
                     throw error == .noSuchFileOrDirectory ? .removed : .failed(error)
                 }
                 // Whoever opens it on the way finds it so: its name is the other's at the same time as the rename.
-                published.state.withLock { $0.pinned = pinned }
+                published.state.withLock { $0.pin = Pin(counted: pinned) }
                 // Before any request can find the old version replaced: what it asks or changes of that is led on (`changed`).
                 versions.replaced.store(cl_monotonic_ns(), ordering: .releasing)
                 var isPublished = false
-                defer { if !isPublished { published.state.withLock { $0.pinned = nil } } }
+                defer { if !isPublished { published.state.withLock { $0.pin = nil } } }
                 try link.parent.nameChanges.during { () throws(PublishFailure) in
                     try version.copy.publish(
                         as: link.name, in: folder, replacing: published.identity, keepingTimes: !plan.setsModificationTime)
                     isPublished = true
                     link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
-                    published.superseded(pinned: pinned)
+                    published.superseded(pin: Pin(pinned, for: version.caller.uid, of: shares))
                 }
                 table.detach(published)
                 return (link, takeOver(version, versions), folder)
@@ -252,7 +252,7 @@ extension SaveService {
             throw .failed(error)
         }
         // What the kernel asks of the working copy's node is from now on answered by the document.
-        version.node.state.withLock { $0.pinned = target }
+        version.node.state.withLock { $0.pin = Pin(target, for: version.caller.uid, of: shares) }
         table.detach(version.node)
         table.forget(version.node, count: 1)
         journal.written(published, version.caller)

@@ -21,6 +21,7 @@ final class SaveService: Sendable {
     let session: SessionReference
     let privileges: Privileges
     let options: MountOptions
+    let shares: UserShares
     let log: Logger
     let processes: ProcessTable
     /// Leaf. How many opens were transactions, and how many live for which reason.
@@ -43,7 +44,7 @@ final class SaveService: Sendable {
 
     init(
         table: NodeTable, locator: Locator, store: VersionStore, journal: ChangeJournal, session: SessionReference,
-        privileges: Privileges, options: MountOptions, repeater: Repeater, log: Logger
+        privileges: Privileges, options: MountOptions, shares: UserShares, repeater: Repeater, log: Logger
     ) throws(Errno) {
         self.table = table
         self.locator = locator
@@ -52,6 +53,7 @@ final class SaveService: Sendable {
         self.session = session
         self.privileges = privileges
         self.options = options
+        self.shares = shares
         self.log = log
         guard let processes = ProcessTable() else { throw .noSuchFileOrDirectory }
         self.processes = processes

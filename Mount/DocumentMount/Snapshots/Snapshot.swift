@@ -9,8 +9,7 @@ import SystemPackage
 /// The folder `.quire-snapshots/ID`: the items of one claim as they were when it was granted.
 final class Snapshot: VirtualItem {
     let id: ClaimID
-    /// Who may look at it, beside root.
-    let user: uid_t
+    let share: SnapshotShare
     /// Where the items are in the mount, in the order they were asked for.
     let places: [StorePath]
     /// Leaf. Nil when the claim has ended.
@@ -18,16 +17,13 @@ final class Snapshot: VirtualItem {
     private let made = timespec(tv_sec: time(nil), tv_nsec: 0)
     /// The regular files in it, which are pinned.
     let documents: [SnapshotEntry]
-    /// How many files and folders it keeps by a descriptor each.
-    let size: Int
 
     init(
-        id: ClaimID, user: uid_t, _ items: [(name: EntryName, item: (any VirtualItem)?)], documents: [SnapshotEntry], size: Int
+        id: ClaimID, share: SnapshotShare, _ items: [(name: EntryName, item: (any VirtualItem)?)], documents: [SnapshotEntry]
     ) {
         self.id = id
-        self.user = user
+        self.share = share
         self.documents = documents
-        self.size = size
         var listing = VirtualListing(generation: 0)
         places = items.map { name, item in
             let folder = StorePath.root.appending(SnapshotsFolder.name).appending(EntryName("\(id.rawValue)"))
@@ -50,6 +46,7 @@ final class Snapshot: VirtualItem {
             (item as? SnapshotEntry)?.end()
             if let folder = item as? SnapshotFolder { items += folder.end() }
         }
+        share.end()
     }
 
     var type: mode_t { S_IFDIR }
@@ -70,7 +67,8 @@ final class Snapshot: VirtualItem {
         mayBeSeen(by: caller) ? listing.withLock { $0?.entries.map { ($0.name, $0.item) } ?? [] } : []
     }
 
-    func mayBeSeen(by caller: Credentials) -> Bool { caller.uid == 0 || caller.uid == user }
+    /// Whoever it is for, and root.
+    func mayBeSeen(by caller: Credentials) -> Bool { caller.uid == 0 || caller.uid == share.holder.uid }
 }
 
 /// The folder `.quire-snapshots` at the mount's root, which no listing shows.

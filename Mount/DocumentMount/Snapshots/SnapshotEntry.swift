@@ -16,6 +16,8 @@ final class SnapshotEntry: VirtualItem {
         /// O_PATH of the inode, or a copy of its content; nil if the content was lost: what wrote it in place came before it
         /// could be copied. Also nil when the claim has ended.
         var content: Descriptor?
+        /// What `content` is of, if it is a copy: until nobody has it open any more.
+        var copy: FrozenContent?
         var isCopied = false
         /// It is shown as it is now.
         var isLive = false
@@ -27,11 +29,18 @@ final class SnapshotEntry: VirtualItem {
     let key: [UInt8]
     let type: mode_t
     let pinned: FileIdentity
+    let share: SnapshotShare
+    /// Its content is not shown: the holder of the claim was not allowed to read it. It is not pinned.
+    let isWithheld: Bool
     /// Leaf, held while the content is being copied.
     private let state: Mutex<State>
 
-    init(key: [UInt8], status: cl_status, inode: Descriptor, in folder: Descriptor) {
+    init(
+        key: [UInt8], status: cl_status, inode: Descriptor, in folder: Descriptor, isWithheld: Bool, for share: SnapshotShare
+    ) {
         self.key = key
+        self.share = share
+        self.isWithheld = isWithheld
         type = status.st.st_mode & S_IFMT
         pinned = FileIdentity(status)
         state = Mutex(State(status: status, inode: inode, content: inode, folder: folder))
@@ -40,7 +49,15 @@ final class SnapshotEntry: VirtualItem {
     var inode: Descriptor? { state.withLock { $0.inode } }
 
     /// The claim has ended: nobody opens it any more. Who has it open goes on.
-    func end() { state.withLock { ($0.inode, $0.content, $0.folder) = (nil, nil, nil) } }
+    func end() {
+        state.withLock { state in
+            (state.inode, state.content, state.folder) = (nil, nil, nil)
+            Self.letGo(&state)
+        }
+    }
+
+    /// Nobody opens the copy any more, nor has it open.
+    private static func letGo(_ state: inout State) { if state.inode == nil, state.handles.isEmpty { state.copy = nil } }
 
     func attributes(_ caller: Credentials, inode: UInt64) -> stat {
         snapshotAttributes(
@@ -62,9 +79,11 @@ final class SnapshotEntry: VirtualItem {
         }
     }
 
-    /// Makes a handle of the content by `body`, which is told when it is another file. Until `closed`.
+    /// Makes a handle of the content by `body`, which is told when it is another file. Until `closed`. Throws EACCES for what the
+    /// claim's holder was not allowed to read, whoever asks: it may have been written since.
     func opened(_ body: (Descriptor) throws(Errno) -> FileHandle) throws(Errno) -> FileHandle {
-        try state.withLock { (state) throws(Errno) in
+        if isWithheld { throw .permissionDenied }
+        return try state.withLock { (state) throws(Errno) in
             guard let content = state.content else { throw .staleNFSFileHandle }
             let handle = try body(content)
             state.handles[ObjectIdentifier(handle)] = handle
@@ -72,21 +91,26 @@ final class SnapshotEntry: VirtualItem {
         }
     }
 
-    func closed(_ handle: FileHandle) { _ = state.withLock { $0.handles.removeValue(forKey: ObjectIdentifier(handle)) } }
+    func closed(_ handle: FileHandle) {
+        state.withLock { state in
+            state.handles[ObjectIdentifier(handle)] = nil
+            Self.letGo(&state)
+        }
+    }
 
     /// Has the content copied, once: it is written in place from now on, or already.
     /// - Parameter losesContent: what to do if it cannot be: whoever has it open gets an error from then on; else nothing happens.
     func detach(
-        losesContent: Bool, _ copy: (_ content: Descriptor, _ folder: Descriptor) throws(FrozenCopyFailure) -> Descriptor
+        losesContent: Bool, _ copy: (_ content: Descriptor, _ folder: Descriptor) throws(FrozenCopyFailure) -> FrozenContent
     ) throws(FrozenCopyFailure) {
         try state.withLock { (state) throws(FrozenCopyFailure) in
             guard !state.isCopied, let content = state.content, let inode = state.inode, let folder = state.folder else { return }
             do throws(FrozenCopyFailure) {
                 let copy = try copy(content, folder)
-                state.content = copy
+                (state.content, state.copy) = (copy.file, copy)
                 // It may have grown since it was first seen.
                 var (now, own) = (cl_status(), cl_status())
-                if cl_statx_fd(inode.number, &now) == 0, cl_statx_fd(copy.number, &own) == 0 {
+                if cl_statx_fd(inode.number, &now) == 0, cl_statx_fd(copy.file.number, &own) == 0 {
                     state.status.st.st_mtim = now.st.st_mtim
                     state.status.st.st_size = own.st.st_size
                     state.status.st.st_blocks = own.st.st_blocks

@@ -36,15 +36,23 @@ final class SnapshotPins: Sendable {
     var total: Int { count.load(ordering: .sequentiallyConsistent) }
 
     /// A file is about to be written in place: what snapshots show of it is copied before. One atomic look if there are none.
-    /// `user` is who writes, and makes the copies.
+    /// The copies are made by, and count for, those whom the snapshots are for: one for each. `user` is who writes, and whom the
+    /// thread acts for afterwards.
     func willWrite(_ file: Descriptor, by user: ActingUser) {
         var status = cl_status()
         guard total > 0, cl_statx_fd(file.number, &status) == 0 else { return }
         let identity = FileIdentity(status)
-        for entry in entries.withLock({ entries in entries[identity].map { Array($0.values) } ?? [] }) {
+        let pinned = entries.withLock { entries in entries[identity].map { Array($0.values) } ?? [] }
+        guard !pinned.isEmpty else { return }
+        defer { try? user.assume() }
+        var copies: [uid_t: FrozenContent] = [:]
+        for entry in pinned {
             do throws(FrozenCopyFailure) {
                 try entry.detach(losesContent: true) { (content, folder) throws(FrozenCopyFailure) in
-                    try copy(content, in: folder, isStill: true, by: user)
+                    if let known = copies[entry.share.holder.uid] { return known }
+                    let made = try copy(content, in: folder, isStill: true, for: entry.share)
+                    copies[entry.share.holder.uid] = made
+                    return made
                 }
             } catch {
                 log.warning("a document in a snapshot is written in place and could not be copied before: it is lost to the snapshot")
@@ -52,15 +60,16 @@ final class SnapshotPins: Sendable {
         }
     }
 
+    /// The calling thread acts for whom the copy is for afterwards.
     func copy(
-        _ content: Descriptor, in folder: Descriptor, isStill: Bool, by user: ActingUser
-    ) throws(FrozenCopyFailure) -> Descriptor {
+        _ content: Descriptor, in folder: Descriptor, isStill: Bool, for share: SnapshotShare
+    ) throws(FrozenCopyFailure) -> FrozenContent {
         let readable: Descriptor
         do throws(Errno) {
             readable = try withProcPath(of: content) { (path) throws(Errno) in try Descriptor(opening: path, flags: O_RDONLY) }
         } catch {
             throw .failed(error)
         }
-        return try versions.frozenCopy(of: readable, in: folder, isStill: isStill, by: user)
+        return try FrozenContent(of: readable, in: folder, isStill: isStill, for: share, versions)
     }
 }

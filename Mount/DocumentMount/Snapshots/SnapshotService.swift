@@ -21,14 +21,16 @@ final class SnapshotService: Sendable {
     private let saves: SaveService
     private let locks: LockService
     private let session: SessionReference
-    /// Leaf. How many descriptors the snapshots of each user keep.
-    private let held = Mutex<[uid_t: Int]>([:])
+    private let reach: Reach
+    private let privileges: Privileges
+    private let shares: UserShares
     /// By which name the whole store is shown.
     private let rootName: EntryName
 
     init(
         store: Descriptor, rootName: EntryName, table: NodeTable, locator: Locator,
-        writers: WriterTable, saves: SaveService, locks: LockService, session: SessionReference
+        writers: WriterTable, saves: SaveService, locks: LockService, session: SessionReference, reach: Reach,
+        privileges: Privileges, shares: UserShares
     ) {
         self.store = store
         self.rootName = rootName
@@ -38,6 +40,9 @@ final class SnapshotService: Sendable {
         self.saves = saves
         self.locks = locks
         self.session = session
+        self.reach = reach
+        self.privileges = privileges
+        self.shares = shares
         pins = saves.pins
     }
 
@@ -55,9 +60,10 @@ final class SnapshotService: Sendable {
     /// items, and copies what is written in place.
     /// - Parameter awaitOpens: waits for the opens for writing that are on their way; false if they take too long.
     func take(
-        _ items: [Item], for id: ClaimID, of user: uid_t, worksFor: @escaping Membership, awaitOpens: () -> Bool
+        _ items: [Item], for id: ClaimID, of holder: Credentials, worksFor: @escaping Membership, awaitOpens: () -> Bool
     ) throws(SnapshotRefusal) -> [StorePath] {
-        let walk = try standing(items, key: Snapshot.key(of: id), of: user, worksFor)
+        let share = share(of: holder)
+        let walk = try standing(items, key: Snapshot.key(of: id), for: share, worksFor)
         let documents = walk.documents
         do throws(SnapshotRefusal) {
             guard awaitOpens() else { throw SnapshotRefusal(items[0].path, "opening files for writing takes too long") }
@@ -68,16 +74,18 @@ final class SnapshotService: Sendable {
             throw error
         }
         let snapshot = Snapshot(
-            id: id, user: user, zip(items, walk.found).map { ($0.path.lastName ?? rootName, $1) }, documents: documents,
-            size: walk.size)
-        add(snapshot)
+            id: id, share: share, zip(items, walk.found).map { ($0.path.lastName ?? rootName, $1) }, documents: documents)
+        folder.add(snapshot)
         return snapshot.places
     }
 
+    private func share(of holder: Credentials) -> SnapshotShare { SnapshotShare(holder, maker: privileges.user(holder), shares) }
+
     /// Takes the snapshot of one document that nobody writes, with a few system calls; nil if there is more to it than that.
-    func takeAtOnce(_ item: Item, for id: ClaimID, of user: uid_t, worksFor: @escaping Membership) -> StorePath? {
-        var walk = SnapshotWalk(table: table, pins: pins, limit: 1, takesFolders: false, worksFor: worksFor)
-        guard room(for: user) > 0, let name = item.path.lastName,
+    func takeAtOnce(_ item: Item, for id: ClaimID, of holder: Credentials, worksFor: @escaping Membership) -> StorePath? {
+        let share = share(of: holder)
+        var walk = SnapshotWalk(table: table, pins: pins, reach: reach, for: share, takesFolders: false, worksFor: worksFor)
+        guard let name = item.path.lastName,
             let found = try? walk.item(at: item.path, under: store, key: Snapshot.key(of: id) + [0])
         else { return nil }
         if let document = walk.documents.first, let node = table.known(document.pinned),
@@ -86,8 +94,8 @@ final class SnapshotService: Sendable {
             pins.unpin(document)
             return nil
         }
-        let snapshot = Snapshot(id: id, user: user, [(name, found)], documents: walk.documents, size: walk.count)
-        add(snapshot)
+        let snapshot = Snapshot(id: id, share: share, [(name, found)], documents: walk.documents)
+        folder.add(snapshot)
         return snapshot.places[0]
     }
 
@@ -96,35 +104,17 @@ final class SnapshotService: Sendable {
     func drop(_ id: ClaimID) -> Snapshot? {
         guard let snapshot = folder.remove(id) else { return nil }
         for document in snapshot.documents { pins.unpin(document) }
-        held.withLock { held in
-            held[snapshot.user, default: 0] -= snapshot.size
-            if held[snapshot.user] == 0 { held[snapshot.user] = nil }
-        }
         return snapshot
-    }
-
-    private func add(_ snapshot: Snapshot) {
-        held.withLock { $0[snapshot.user, default: 0] += snapshot.size }
-        folder.add(snapshot)
-    }
-
-    /// How many files and folders a user's next snapshot may have: half of what there is for all, so that nobody shuts others out,
-    /// but for root and who mounted the store.
-    private func room(for user: uid_t) -> Int {
-        let (all, own) = held.withLock { ($0.values.reduce(0, +), $0[user] ?? 0) }
-        if user == 0 || user == getuid() { return max(0, Self.mostHeld - all) }
-        return max(0, min(Self.mostHeld - all, Self.mostHeld / 2 - own))
     }
 
     // MARK: - What stands there
 
     /// All items at one instant.
     private func standing(
-        _ items: [Item], key: [UInt8], of user: uid_t, _ worksFor: @escaping Membership
-    ) throws(SnapshotRefusal) -> (found: [(any VirtualItem)?], documents: [SnapshotEntry], size: Int) {
-        let limit = room(for: user)
+        _ items: [Item], key: [UInt8], for share: SnapshotShare, _ worksFor: @escaping Membership
+    ) throws(SnapshotRefusal) -> (found: [(any VirtualItem)?], documents: [SnapshotEntry]) {
         for _ in 0..<Self.walks {
-            var walk = SnapshotWalk(table: table, pins: pins, limit: limit, worksFor: worksFor)
+            var walk = SnapshotWalk(table: table, pins: pins, reach: reach, for: share, worksFor: worksFor)
             var found: [(any VirtualItem)?] = []
             var place = items[0].path
             var isStill = false
@@ -137,22 +127,17 @@ final class SnapshotService: Sendable {
             } catch {
                 for document in walk.documents { pins.unpin(document) }
                 let isFull = error == .tooManyOpenFiles
-                let full = "has more than the \(limit) files and folders there is room for (half of ulimit -n)"
+                let full = "has more files and folders than there is room for (snapshotFiles in `quire status`)"
                 throw SnapshotRefusal(place, isFull ? full : "\(error)")
             }
-            if isStill { return (found, walk.documents, walk.count) }
+            if isStill { return (found, walk.documents) }
             for document in walk.documents { pins.unpin(document) }
+            share.end()
         }
         throw SnapshotRefusal(items[0].path, "files are made, moved or removed in it all the time")
     }
 
     private static let walks = 8
-    /// A descriptor each: half of those there may be.
-    private static let mostHeld: Int = {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue), &limit)
-        return min(200_000, Int(clamping: limit.rlim_cur) / 2)
-    }()
 
     /// Who puts a save's content into a document's own inode at this moment did not see the pin.
     private func awaitPublications(into documents: [SnapshotEntry]) {
@@ -172,11 +157,14 @@ final class SnapshotService: Sendable {
         guard !live.isEmpty else { return }
         for (_, handles) in live { bringStoresHome(handles) }
         let owner = try holdLocks(live)
-        defer { locks.dropShared(owner) }
+        defer {
+            locks.dropShared(owner)
+            try? privileges.ownUser.assume()
+        }
         for (document, handles) in live {
             do throws(FrozenCopyFailure) {
                 try document.detach(losesContent: false) { (content, folder) throws(FrozenCopyFailure) in
-                    try pins.copy(content, in: folder, isStill: false, by: .daemon)
+                    try pins.copy(content, in: folder, isStill: false, for: document.share)
                 }
             } catch {
                 let path = handles[0].node.path ?? items[0].path
@@ -231,6 +219,7 @@ final class SnapshotService: Sendable {
         switch failure {
         case .tooLarge: "it is being written in place, and too large to be copied (\(VersionStore.largestFrozenCopy >> 20) MiB)"
         case .keepsChanging: "it is being written in place, and changes faster than it can be copied"
+        case .overShare: "it is being written in place, and you have as many bytes of copies as you may (snapshotBytes in `quire status`)"
         case .failed(let errno): "it is being written in place, and cannot be copied: \(errno)"
         }
     }

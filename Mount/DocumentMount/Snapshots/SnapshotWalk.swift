@@ -10,15 +10,16 @@ import SystemPackage
 struct SnapshotWalk {
     let table: NodeTable
     let pins: SnapshotPins
-    /// How many files and folders it may take.
-    let limit: Int
+    let reach: Reach
+    /// For whom it is. What that user may not read is not pinned, and folders that it may not search are not listed.
+    let share: SnapshotShare
     let takesFolders: Bool
     /// Whether the snapshot is for who works for a claim, and sees what was saved within it.
     private let worksFor: @Sendable (ClaimID) -> Bool
     /// The regular files, pinned: unpin them when the walk is of no use.
     private(set) var documents: [SnapshotEntry] = []
-    /// How many files and folders, each with a descriptor.
-    private(set) var count = 0
+    /// How many files and folders.
+    private var count = 0
     /// What stood at the paths asked for.
     private struct Named {
         let folder: StorePath
@@ -34,17 +35,19 @@ struct SnapshotWalk {
     private var folders: [(folder: Descriptor, status: cl_status, known: (node: Node, moment: NameChanges.Moment)?)] = []
 
     init(
-        table: NodeTable, pins: SnapshotPins, limit: Int, takesFolders: Bool = true, worksFor: @escaping @Sendable (ClaimID) -> Bool
+        table: NodeTable, pins: SnapshotPins, reach: Reach, for share: SnapshotShare, takesFolders: Bool = true,
+        worksFor: @escaping @Sendable (ClaimID) -> Bool
     ) {
         self.worksFor = worksFor
         self.table = table
         self.pins = pins
-        self.limit = limit
+        self.reach = reach
+        self.share = share
         self.takesFolders = takesFolders
     }
 
     /// What stands at a path, with all that is in it; nil if there is nothing. `key` is the claim's: each item gets one made of it
-    /// and its number. Throws .tooManyOpenFiles over the limit, .isDirectory for a folder that is not to be taken.
+    /// and its number. Throws .tooManyOpenFiles if the share has no room, .isDirectory for a folder that is not to be taken.
     mutating func item(at path: StorePath, under store: Descriptor, key: [UInt8]) throws(Errno) -> (any VirtualItem)? {
         guard let folder = try Self.folder(path.parent, under: store) else {
             named.append(Named(folder: path.parent, folderIdentity: nil, name: nil, identity: nil))
@@ -61,7 +64,9 @@ struct SnapshotWalk {
         named.append(
             Named(folder: path.parent, folderIdentity: Self.identity(of: folder), name: place, identity: inode.flatMap(Self.identity)))
         guard let inode else { return nil }
-        let found = try item(inode, in: folder, key: key)
+        guard share.takeFile() else { throw .tooManyOpenFiles }
+        let one = try self.found(inode)
+        let found = try item(one, in: folder, mayBeUsed: mayBeUsed([one]) == [true], key: key)
         while let (folder, inode) = unlisted.popLast() { folder.fill(try entries(of: inode, key: key)) }
         return found
     }
@@ -111,17 +116,38 @@ struct SnapshotWalk {
         return shown
     }
 
-    /// A folder is still to be listed.
-    private mutating func item(_ inode: Descriptor, in folder: Descriptor, key: [UInt8]) throws(Errno) -> any VirtualItem {
-        count += 1
-        guard count <= limit else { throw .tooManyOpenFiles }
-        // Of one size, however deep it lies.
-        let key = key + withUnsafeBytes(of: count) { Array($0) }
+    private struct Found {
+        let inode: Descriptor
+        let status: cl_status
+
+        var isFolder: Bool { status.st.st_mode & S_IFMT == S_IFDIR }
+    }
+
+    private func found(_ inode: Descriptor) throws(Errno) -> Found {
+        guard share.takeFile() else { throw .tooManyOpenFiles }
         var status = cl_status()
         _ = try check(cl_statx_fd(inode.number, &status))
-        guard status.st.st_mode & S_IFMT == S_IFDIR else {
-            let entry = SnapshotEntry(key: key, status: status, inode: inode, in: folder)
-            if entry.type == S_IFREG {
+        return Found(inode: inode, status: status)
+    }
+
+    /// Which files the holder may read, and which folders it may search.
+    private func mayBeUsed(_ found: [Found]) -> [Bool] {
+        reach.filter(found.map { ($0.inode, $0.isFolder ? X_OK : R_OK) }, share.holder)
+    }
+
+    /// A folder is still to be listed.
+    private mutating func item(
+        _ found: Found, in folder: Descriptor, mayBeUsed: Bool, key: [UInt8]
+    ) throws(Errno) -> any VirtualItem {
+        count += 1
+        // Of one size, however deep it lies.
+        let key = key + withUnsafeBytes(of: count) { Array($0) }
+        let (inode, status) = (found.inode, found.status)
+        guard found.isFolder else {
+            let isDocument = status.st.st_mode & S_IFMT == S_IFREG
+            let entry = SnapshotEntry(
+                key: key, status: status, inode: inode, in: folder, isWithheld: isDocument && !mayBeUsed, for: share)
+            if isDocument, mayBeUsed {
                 pins.pin(entry)
                 documents.append(entry)
             }
@@ -130,9 +156,9 @@ struct SnapshotWalk {
         guard takesFolders else { throw .isDirectory }
         let node = table.known(FileIdentity(status))
         folders.append((inode, status, node.map { ($0, $0.nameChanges.now) }))
-        let found = SnapshotFolder(key: key, status: status, inode: inode)
-        unlisted.append((found, inode))
-        return found
+        let item = SnapshotFolder(key: key, status: status, inode: inode)
+        if mayBeUsed { unlisted.append((item, inode)) }
+        return item
     }
 
     private mutating func entries(of folder: Descriptor, key: [UInt8]) throws(Errno) -> [(EntryName, any VirtualItem)] {
@@ -144,12 +170,16 @@ struct SnapshotWalk {
             if !Self.isDot(entry.name) { names.append(EntryName(copying: entry.name)) }
         }
         let staged = self.names(stagedIn: folder)
-        var entries: [(EntryName, any VirtualItem)] = []
+        var inside: [(name: EntryName, found: Found)] = []
         for name in names.compactMap({ shownName(of: $0, in: staged) }) {
             guard let place = place(of: name, in: staged) else { continue }
             // What is gone since it was listed the look at the folder's times will tell.
             guard let inode = try Self.opened(place, in: folder) else { continue }
-            entries.append((name, try item(inode, in: folder, key: key)))
+            inside.append((name, try found(inode)))
+        }
+        var entries: [(EntryName, any VirtualItem)] = []
+        for ((name, found), mayBeUsed) in zip(inside, mayBeUsed(inside.map(\.found))) {
+            entries.append((name, try item(found, in: folder, mayBeUsed: mayBeUsed, key: key)))
         }
         return entries
     }

@@ -61,6 +61,12 @@ struct Reach: Sendable {
         acting(as: caller) { cl_effective_access(file.number, mode) == 0 } ?? false
     }
 
+    /// The same of many files, each in a way of its own, with one change of identity. True for whoever nothing is kept from.
+    func filter(_ files: [(file: Descriptor, mode: Int32)], _ caller: Credentials) -> [Bool] {
+        if files.isEmpty || isUnlimited(caller) { return files.map { _ in true } }
+        return acting(as: caller) { files.map { cl_effective_access($0.file.number, $0.mode) == 0 } } ?? files.map { _ in false }
+    }
+
     /// Whether the caller may read any of the documents.
     func reachesAny(of paths: [StorePath], _ caller: Credentials) -> Bool {
         guard !paths.isEmpty else { return false }

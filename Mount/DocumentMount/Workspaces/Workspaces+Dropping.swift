@@ -30,13 +30,13 @@ extension Workspaces {
                 if let origin = staged.origin, isBack(hidden, from: place, to: origin, staged.caller) { return }
                 // What cannot be kept stays where it is, and is kept when the store is mounted next.
                 if loss == .lost || staged.origin != nil, !isKept(hidden, place) { return }
-                remove(hidden, in: place.folder)
+                remove(hidden, in: place.folder, by: staged.caller)
             }
         }
     }
 
     /// Takes a hidden version away.
-    func remove(_ hidden: EntryName, in parent: Node) {
+    func remove(_ hidden: EntryName, in parent: Node, by caller: Caller) {
         guard let folder = try? locator.folder(parent) else { return }
         hidden.withCString { name in
             var status = cl_status()
@@ -45,7 +45,7 @@ extension Workspaces {
             _ = cl_unlinkat(folder.number, name, 0)
             guard let node = table.known(FileIdentity(status)) else { return }
             let isLast = status.st.st_nlink <= 1
-            node.lost(in: parent, name: name, pinned: pinned, isLast: isLast)
+            node.lost(in: parent, name: name, pin: Pin(pinned, for: caller.uid, of: saves.shares), isLast: isLast)
             if isLast { table.detach(node) }
         }
     }

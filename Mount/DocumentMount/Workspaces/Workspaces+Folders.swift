@@ -72,7 +72,7 @@ extension Workspaces {
         let deepestFirst = places.map { ($0, $0.path?.bytes.count { $0 == UInt8(ascii: "/") } ?? 0) }.sorted { $0.1 > $1.1 }
         for (place, _) in deepestFirst {
             guard let staged = place.folder.staged.load()?[place.name, claim], let base = staged.base else { continue }
-            let isRemoved = (try? remove(place, base.identity)) != nil
+            let isRemoved = (try? remove(place, base.identity, staged.caller)) != nil
             unstage(place, for: claim)
             guard isRemoved else { continue }
             place.name.withCString { journal.removed(in: place.folder, name: $0, by: staged.caller) }
@@ -80,7 +80,7 @@ extension Workspaces {
         }
     }
 
-    private func remove(_ place: Place, _ identity: FileIdentity) throws(Errno) {
+    private func remove(_ place: Place, _ identity: FileIdentity, _ caller: Caller) throws(Errno) {
         let parent = try locator.folder(place.folder)
         try locator.names.changing { () throws(Errno) in
             try place.name.withCString { (name) throws(Errno) in
@@ -97,7 +97,7 @@ extension Workspaces {
                         throw error
                     }
                     guard let node = table.known(identity) else { return }
-                    node.lost(in: place.folder, name: name, pinned: folder, isLast: true)
+                    node.lost(in: place.folder, name: name, pin: Pin(folder, for: caller.uid, of: saves.shares), isLast: true)
                     table.detach(node)
                 }
             }

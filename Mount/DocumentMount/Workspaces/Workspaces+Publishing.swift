@@ -43,7 +43,7 @@ extension Workspaces {
                 copy: staged.copy, document: staged.document, origin: staged.origin)
             enter(place.name, in: place.folder, handed)
             unstage(place, for: claim)
-            if let hidden = before?.hidden { remove(hidden, in: place.folder) }
+            if let before, let hidden = before.hidden { remove(hidden, in: place.folder, by: before.caller) }
             return true
         }
     }
@@ -57,7 +57,7 @@ extension Workspaces {
                 version.versions.load()?.isActive.load(ordering: .relaxed) != true, version.state.withLock({ $0.handles.isEmpty })
             else { return false }
             unstage(place, for: claim)
-            remove(hidden, in: place.folder)
+            remove(hidden, in: place.folder, by: staged.caller)
             return true
         }
     }
@@ -275,7 +275,7 @@ extension Workspaces {
             if let old = change.old {
                 var status = cl_status()
                 let isLast = change.pinned.map { cl_statx_fd($0.number, &status) == 0 && status.st.st_nlink <= 1 } ?? true
-                old.lost(in: folder, name: name, pinned: change.pinned, isLast: isLast)
+                old.lost(in: folder, name: name, pin: Pin(change.pinned, for: change.staged.caller.uid, of: saves.shares), isLast: isLast)
                 if isLast { table.detach(old) }
             }
             guard let version = change.version, let hidden = change.staged.hidden else { return }

@@ -19,7 +19,7 @@ extension Workspaces {
         let isStaged = staged(link.name, in: link.parent, for: caller)?.hidden != nil
         var copy = try isStaged ? nil : self.copy(node, link, caller)
         if !isStaged, copy == nil { return }
-        defer { if let copy { remove(copy.staged.name, in: link.parent) } }
+        defer { if let copy { remove(copy.staged.name, in: link.parent, by: caller) } }
         _ = try staging(link.name, in: link.parent) { () throws(Errno) -> Void? in
             var hidden = staged(link.name, in: link.parent, for: caller)?.hidden
             if hidden == nil, let made = copy {

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import SystemPackage
+public import SystemPackage
 
 /// As whom a file of the store or of the state folder is made and filled: whose quota it counts for, whether it may take the blocks
 /// that are kept for root, and what a server of the store that judges by user sees. Never whom the thread happened to act for last, so
@@ -20,7 +20,7 @@ public struct ActingUser: Hashable, Sendable {
     public static var daemon: ActingUser { ActingUser(daemon: geteuid(), getegid()) }
 
     /// Has the calling thread act for the user from here on. No system call if it did.
-    func assume() throws(Errno) {
+    public func assume() throws(Errno) {
         guard isAssumed else { return }
         let result = cl_assume_ids(uid, gid)
         if result < 0 { throw Errno(rawValue: -result) }

@@ -8,11 +8,11 @@ enum FileCopy {
     private static let chunk: Int64 = 8 << 20
 
     /// Makes the content of `target` that of `source`: overwrites from the start, then cuts to length. `willWrite` is called
-    /// before each change, of 8 MiB at most. Sizes are bytes.
+    /// before each change, of 8 MiB at most. `size`: so much of the source alone. Sizes are bytes.
     static func copy(
-        _ source: Descriptor, to target: Descriptor, willWrite: () -> Void = {}
+        _ source: Descriptor, to target: Descriptor, size: Int64? = nil, willWrite: () -> Void = {}
     ) throws(Errno) {
-        let size = try Self.size(of: source)
+        let size = if let size { size } else { try Self.size(of: source) }
         let oldSize = try Self.size(of: target)
         var end: Int64 = 0
         while end < size {

@@ -16,8 +16,11 @@ extension VersionStore {
     /// - Parameters:
     ///   - document: open for reading.
     ///   - folder: on the same file system; O_PATH will do.
+    ///   - user: makes the copy, and has it counted in its quota. The calling thread acts for that user afterwards.
+    ///   - mayTake: asked with the bytes that the copy takes of its own before these are written, 0 for shared blocks; again if there
+    ///     are more. False: there is to be none.
     public func frozenCopy(
-        of document: Descriptor, in folder: Descriptor, isStill: Bool, by user: ActingUser
+        of document: Descriptor, in folder: Descriptor, isStill: Bool, by user: ActingUser, mayTake: (Int64) -> Bool
     ) throws(FrozenCopyFailure) -> Descriptor {
         let copy: Descriptor
         do throws(Errno) {
@@ -26,15 +29,28 @@ extension VersionStore {
         } catch {
             throw .failed(error)
         }
-        if cl_clone(copy.number, document.number) == 0 { return copy }
+        if cl_clone(copy.number, document.number) == 0 {
+            guard mayTake(0) else { throw .overShare }
+            return copy
+        }
+        var taken: Int64 = -1
         for _ in 0..<Self.frozenLooks {
             let isCopied: Bool
             do throws(Errno) {
-                guard try FileCopy.size(of: document) <= Self.largestFrozenCopy else { throw .fileTooLarge }
-                try FileCopy.copy(document, to: copy)
+                let size = try FileCopy.size(of: document)
+                guard size <= Self.largestFrozenCopy else { throw .fileTooLarge }
+                if size > taken {
+                    guard mayTake(size) else { throw .diskQuotaExceeded }
+                    taken = size
+                }
+                try FileCopy.copy(document, to: copy, size: size)
                 isCopied = isStill ? true : try Self.haveSameContent(document, copy)
             } catch {
-                throw error == .fileTooLarge ? .tooLarge : .failed(error)
+                switch error {
+                case .fileTooLarge: throw .tooLarge
+                case .diskQuotaExceeded: throw .overShare
+                default: throw .failed(error)
+                }
             }
             if isCopied { return copy }
         }
@@ -76,5 +92,7 @@ public enum FrozenCopyFailure: Error, Hashable, Sendable {
     case tooLarge
     /// It was another at each look.
     case keepsChanging
+    /// Whoever it is made for has as many copies as one may have, or as the file system's quota allows.
+    case overShare
     case failed(Errno)
 }

@@ -14,6 +14,9 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case waitingOpens
     case openFiles
     case openFolders
+    case snapshotFiles
+    case snapshotBytes
+    case removedFiles
     case listingBytes
     case heldRequests
     case heldRequestBytes
@@ -67,6 +70,12 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("openFiles", 65_536, 196_608, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
         case .openFolders:
             ("openFolders", 16_384, 49_152, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
+        case .snapshotFiles:
+            ("snapshotFiles", 100_000, 200_000, "NoSnapshot", "what claims for reading show: a descriptor of the daemon's each; less if its limit is low")
+        case .snapshotBytes:
+            ("snapshotBytes", 1 << 30, 4 << 30, "NoSnapshot; a file that is written in place later is lost to the snapshot", "copies, on the store's disk, of what is written in place")
+        case .removedFiles:
+            ("removedFiles", 16_384, 32_768, "ESTALE, for what had no other descriptor", "removed or replaced files that apps still know: a descriptor of the daemon's each; less if its limit is low")
         case .listingBytes:
             ("listingBytes", 64 << 20, 256 << 20, "ENOMEM from opendir(3) of a virtual folder", "listings that were begun and not read to the end")
         case .heldRequests:
