@@ -10,7 +10,12 @@ import SystemPackage
 final class LockService: @unchecked Sendable {
     private struct State {
         var table = LockTable()
-        var parked: [WaiterID: ParkedReply<Done>] = [:]
+        var parked: [WaiterID: Parked] = [:]
+    }
+    /// A request that waits, which counts for its user.
+    private struct Parked {
+        let reply: ParkedReply<Done>
+        let share: TakenShare
     }
     /// Rank 4. Replies are sent after it is given up.
     private let state = Mutex(State())
@@ -19,8 +24,10 @@ final class LockService: @unchecked Sendable {
     private let deadlines = Signal()
     private let isOver = Atomic<Bool>(false)
     private var thread: NamedThread!
+    private let shares: UserShares
 
-    init() {
+    init(shares: UserShares) {
+        self.shares = shares
         thread = NamedThread("quire-locks") { [unowned self] in expireInTime() }
     }
 
@@ -31,29 +38,31 @@ final class LockService: @unchecked Sendable {
         thread.join()
     }
 
-    func request(_ lock: AdvisoryLock, waits: Bool, _ reply: consuming Reply<Done>) {
+    /// `user`: for whom it counts if it has to wait; refused with ENOLCK then if the user has as many waiting as one may.
+    func request(_ lock: AdvisoryLock, waits: Bool, for user: uid_t, _ reply: consuming Reply<Done>) {
+        let share = waits ? TakenShare(.waitingLocks, of: shares, for: user) : nil
         let request = Request()
         let parked = ParkedReply(reply) { [unowned self] parked in interrupted(request, parked) }
         // Before the table knows of it: from then on another thread may answer, which ends the listening.
         parked.listen()
         var answers: [(ParkedReply<Done>, Errno?)] = []
         let outcome = state.withLock { state -> LockOutcome in
-            let decision = state.table.request(lock, blocking: waits, now: Self.now)
+            let decision = state.table.request(lock, blocking: share != nil, now: Self.now)
             answers = granted(decision.granted, &state)
             defer { noteUse(state) }
-            guard case .parked(let waiter, _) = decision.outcome else { return decision.outcome }
+            guard case .parked(let waiter, _) = decision.outcome, let share else { return decision.outcome }
             if request.wasInterrupted, state.table.cancel(waiter) {
                 answers.append((parked, .interrupted))
             } else {
                 request.waiter = waiter
-                state.parked[waiter] = parked
+                state.parked[waiter] = Parked(reply: parked, share: share)
             }
             return decision.outcome
         }
         send(answers)
         switch outcome {
         case .granted: parked.answer()
-        case .refused: parked.answer(.resourceTemporarilyUnavailable)
+        case .refused: parked.answer(waits ? .noLocks : .resourceTemporarilyUnavailable)
         case .deadlock: parked.answer(.deadlock)
         case .parked(_, until: .some): deadlines.signal()
         case .parked(_, until: nil): break
@@ -117,7 +126,7 @@ final class LockService: @unchecked Sendable {
     }
 
     private func granted(_ waiters: [WaiterID], _ state: inout State) -> [(ParkedReply<Done>, Errno?)] {
-        waiters.compactMap { waiter in state.parked.removeValue(forKey: waiter).map { ($0, nil) } }
+        waiters.compactMap { waiter in state.parked.removeValue(forKey: waiter).map { ($0.reply, nil) } }
     }
 
     private func send(_ answers: [(ParkedReply<Done>, Errno?)]) {
@@ -147,7 +156,7 @@ final class LockService: @unchecked Sendable {
             let (expired, next) = state.withLock { state -> ([(ParkedReply<Done>, Errno?)], UInt64?) in
                 let waiters = state.table.expire(now: Self.now)
                 let expired = waiters.compactMap { waiter in
-                    state.parked.removeValue(forKey: waiter).map { ($0, Errno.resourceTemporarilyUnavailable as Errno?) }
+                    state.parked.removeValue(forKey: waiter).map { ($0.reply, Errno.resourceTemporarilyUnavailable as Errno?) }
                 }
                 noteUse(state)
                 return (expired, state.table.nextDeadline)

@@ -23,7 +23,7 @@ final class MountedFileSystem: FileSystemOperations {
     let tags: TagStore
     let mountAttributes: MountAttributes
     let tunnel: Tunnel
-    let locks = LockService()
+    let locks: LockService
     let writers = WriterTable()
     let saves: SaveService
     let repeater: Repeater
@@ -58,6 +58,7 @@ final class MountedFileSystem: FileSystemOperations {
         self.mountAttributes = mountAttributes
         self.cacheTime = cacheTime
         self.shares = shares
+        locks = LockService(shares: shares)
         self.log = log
         tunnel = Tunnel(journal: journal)
         self.session = session
@@ -67,7 +68,7 @@ final class MountedFileSystem: FileSystemOperations {
         let service = virtualFolders.map { parts in
             ThumbnailService(
                 parts.thumbnailer, store: store, mountPoint: parts.mountPoint, reach: parts.reach, repeater: repeater, table: table,
-                session: session, log: log)
+                session: session, shares: shares, log: log)
         }
         thumbnails = service
         if let service { journal.follower = { service.voidShown($0) } }

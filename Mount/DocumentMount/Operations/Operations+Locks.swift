@@ -36,7 +36,7 @@ extension MountedFileSystem {
         guard let mode = LockMode(recordType: lock.type) else { return reply.fail(.invalidArgument) }
         let asked = AdvisoryLock.record(
             mode, range, of: document, owner: owner, handle: LockHandle(handle.rawValue), pid: lock.process)
-        locks.request(asked, waits: waits, reply)
+        locks.request(asked, waits: waits, for: caller.uid, reply)
     }
 
     func lockWhole(
@@ -54,7 +54,7 @@ extension MountedFileSystem {
         }
         let asked = AdvisoryLock.whole(
             mode, of: document, owner: owner, handle: LockHandle(handle.rawValue), pid: caller.thread)
-        locks.request(asked, waits: operation & LOCK_NB == 0, reply)
+        locks.request(asked, waits: operation & LOCK_NB == 0, for: caller.uid, reply)
     }
 }
 

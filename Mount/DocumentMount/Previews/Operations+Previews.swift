@@ -21,8 +21,9 @@ extension MountedFileSystem {
             service.make(need, of: document, for: PreviewService.Request(user: caller.uid, isWaiting: { true }, completion: {}))
             return reply.fail(.resourceTemporarilyUnavailable)
         }
+        guard let share = TakenShare(.waitingLooks, of: shares, for: caller.uid) else { return reply.fail(.resourceBusy) }
         let looks = service.thumbnails.looks
-        let awaited = ThumbnailLooks.Awaited(reply, caller, in: looks, patience: left) { [unowned self] reply in
+        let awaited = ThumbnailLooks.Awaited(reply, caller, share, in: looks, patience: left) { [unowned self] reply in
             wait(for: needed, of: item, caller, until: deadline, attempts: attempts - 1, reply, answer: answer)
         }
         looks.wait(awaited)

@@ -38,9 +38,7 @@ final class PreviewService: Sendable {
         var part: PreviewPart?
     }
     /// What is being made, or waits for that, and who wants it. Leaf.
-    private let requests = Mutex<[Job: [Request]]>([:])
-    /// Of one user: the workers are there for others, too.
-    private static let mostOfUser = 64
+    private let requests = Mutex<[Job: [(request: Request, share: TakenShare)]]>([:])
     /// How long a request waits: an office may have to start.
     static let patience: Int64 = 45_000_000_000
 
@@ -48,18 +46,16 @@ final class PreviewService: Sendable {
     func make(_ need: Need, of document: StorePath, for request: Request) {
         var job = Job(document: document)
         if case .part(let shown, let part) = need { (job.shown, job.part) = (shown.number, part) }
-        let (isAccepted, isFirst) = requests.withLock { requests in
-            let ofUser = requests.values.reduce(0) { $0 + $1.count { $0.user == request.user } }
-            guard ofUser < Self.mostOfUser else { return (false, false) }
-            let isFirst = requests[job] == nil
-            requests[job, default: []].append(request)
-            return (true, isFirst)
+        // The workers are there for others, too.
+        guard let share = TakenShare(.waitingPreviews, of: thumbnails.shares, for: request.user) else { return request.completion() }
+        let isFirst = requests.withLock { requests in
+            defer { requests[job, default: []].append((request, share)) }
+            return requests[job] == nil
         }
-        guard isAccepted else { return request.completion() }
         guard isFirst else { return }
         let isWanted: @Sendable () -> Bool = { [self, job] in
             let waiting = requests.withLock { $0[job] ?? [] }
-            return waiting.contains { $0.isWaiting() }
+            return waiting.contains { $0.request.isWaiting() }
         }
         switch need {
         case .preview:
@@ -77,7 +73,7 @@ final class PreviewService: Sendable {
     }
 
     private func end(_ job: Job) {
-        for request in requests.withLock({ $0.removeValue(forKey: job) }) ?? [] { request.completion() }
+        for waiting in requests.withLock({ $0.removeValue(forKey: job) }) ?? [] { waiting.request.completion() }
     }
 
     static func key(of path: StorePath) -> [UInt8] { Array(".previews".utf8) + (path.isRoot ? [] : [UInt8(ascii: "/")] + path.bytes) }

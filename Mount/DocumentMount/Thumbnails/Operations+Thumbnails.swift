@@ -29,8 +29,12 @@ extension MountedFileSystem {
     func wait(
         for picture: UndrawnPicture, _ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>
     ) {
+        // Who has many waiting finds what is there.
+        guard let share = TakenShare(.waitingLooks, of: shares, for: caller.uid) else {
+            return answerLookup(caller, in: parent, name, reply)
+        }
         // Safe: the kernel keeps the folder's node for as long as a LOOKUP in it is not answered.
-        let awaited = ThumbnailLooks.Awaited(reply, caller, in: picture.service.looks) { [unowned self] reply in
+        let awaited = ThumbnailLooks.Awaited(reply, caller, share, in: picture.service.looks) { [unowned self] reply in
             answerLookup(caller, in: parent, name, reply)
         }
         let (looks, announcer) = (picture.service.looks, picture.service.announcer)

@@ -15,6 +15,7 @@ final class ThumbnailLooks: Sendable {
     final class Awaited: @unchecked Sendable {
         let deadline: Int64
         private let parked: AnyObject
+        private let share: TakenShare
         fileprivate let listen: () -> Void
         /// Answers, when it is drawn or will not be.
         fileprivate let end: () -> Void
@@ -23,10 +24,12 @@ final class ThumbnailLooks: Sendable {
         fileprivate var wasKilled = false
 
         init<Answer>(
-            _ reply: consuming Reply<Answer>, _ caller: Caller, in looks: ThumbnailLooks, patience: Int64 = ThumbnailLooks.patience,
+            _ reply: consuming Reply<Answer>, _ caller: Caller, _ share: TakenShare, in looks: ThumbnailLooks,
+            patience: Int64 = ThumbnailLooks.patience,
             answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
         ) {
             deadline = cl_monotonic_ns() + patience
+            self.share = share
             let thread = caller.thread
             let owner = Unowned()
             let parked = ParkedReply(reply) { [unowned looks] parked in

@@ -15,6 +15,7 @@ final class ThumbnailService: Sendable {
     let store: Descriptor
     let repeater: Repeater
     let table: NodeTable
+    let shares: UserShares
     private let session: SessionReference
     /// When the mount was made: the time of what never changes.
     let started: timespec
@@ -39,9 +40,10 @@ final class ThumbnailService: Sendable {
 
     init(
         _ thumbnailer: Thumbnailer, store: Descriptor, mountPoint: [UInt8], reach: Reach, repeater: Repeater, table: NodeTable,
-        session: SessionReference, log: Logger
+        session: SessionReference, shares: UserShares, log: Logger
     ) {
         self.session = session
+        self.shares = shares
         announcer = ThumbnailAnnouncer(log: log)
         self.thumbnailer = thumbnailer
         self.store = store

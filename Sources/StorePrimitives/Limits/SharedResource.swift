@@ -12,6 +12,9 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case presenters
     case waitingMessages
     case waitingOpens
+    case waitingLocks
+    case waitingLooks
+    case waitingPreviews
     case openFiles
     case openFolders
     case snapshotFiles
@@ -66,6 +69,12 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("waitingMessages", 50_000, 200_000, "overflow, for who does not take them", "some 200 bytes each")
         case .waitingOpens:
             ("waitingOpens", 500, 2_000, "EBUSY", "each is a request of the kernel's that waits, and is looked at whenever a claim ends")
+        case .waitingLocks:
+            ("waitingLocks", 1_000, 4_000, "ENOLCK", "each is a request of the kernel's that waits, and is looked at whenever a lock is given up")
+        case .waitingLooks:
+            ("waitingLooks", 500, 2_000, "the picture is not there yet; EBUSY below .previews", "each is a request of the kernel's that waits for a picture or preview")
+        case .waitingPreviews:
+            ("waitingPreviews", 64, 512, "the preview is not there", "each may take a worker's whole time")
         case .openFiles:
             ("openFiles", 65_536, 196_608, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
         case .openFolders:
