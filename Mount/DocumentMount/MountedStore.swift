@@ -244,7 +244,10 @@ public final class MountedStore: Sendable {
 
     private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {
         do throws(IndexError) {
-            let index = try DocumentIndex(folder: configuration.stateFolder)
+            var bounds = IndexBounds()
+            // Nobody but root and the user who mounted uses the mount.
+            if !configuration.options.allowOther { bounds.bytes.forUser = bounds.bytes.forAll }
+            let index = try DocumentIndex(folder: configuration.stateFolder, bounds: bounds)
             if case .rebuilt(let reason, let aside) = index.outcome {
                 log.warning("the index was damaged (\(reason)) and is built anew; the old one is kept as \(aside)")
             }

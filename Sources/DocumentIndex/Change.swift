@@ -30,6 +30,9 @@ public enum Change: Sendable {
     /// The document's tags, in their order. Passed over where the path is not known.
     case tags(StorePath, [Tag])
 
+    /// As `tags`, of this file alone: if another is at the path, of the document elsewhere whose file it is, or of none.
+    case tagsOfFile(DocumentIdentity, at: StorePath, [Tag])
+
     /// The document was used, for `.recents`. Passed over where the path is not known.
     case used(StorePath, by: UserID, at: Timestamp, written: Bool)
 

@@ -47,21 +47,12 @@ extension Row {
     }
 }
 
-extension StorePath {
-    var blob: Data { Data(bytes) }
-
-    /// The first path inside this folder that can be, and the first that is behind them all: `lower <= path < upper`.
-    var insideRange: (lower: Data, upper: Data) {
-        // A name has at most 255 bytes before its slash, so no path is above 256 of the highest.
-        if isRoot { return (Data([1]), Data(repeating: 0xFF, count: EntryName.maximumLength + 1)) }
-        let slash = UInt8(ascii: "/")
-        return (Data(bytes + [slash]), Data(bytes + [slash + 1]))
-    }
-}
-
 extension Tag {
     var blob: Data { Data(bytes) }
 
-    /// As `StorePath.insideRange`, for the tags nested in this one.
-    var nestedRange: (lower: Data, upper: Data) { StorePath(unchecked: bytes).insideRange }
+    /// The first name that a tag nested in this one can have, and the first that is behind them all: `lower <= name < upper`.
+    var nestedRange: (lower: Data, upper: Data) {
+        let slash = UInt8(ascii: "/")
+        return (Data(bytes + [slash]), Data(bytes + [slash + 1]))
+    }
 }

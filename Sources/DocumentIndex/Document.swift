@@ -31,6 +31,8 @@ public struct DocumentFacts: Sendable, Equatable {
     public var identity: DocumentIdentity
     /// Hard links to the file.
     public var linkCount: UInt64
+    /// The user who owns the file; nil if that was not read: what the index knew then stays.
+    public var owner: UserID?
     /// In bytes.
     public var size: Int64
     public var modified: Timestamp
@@ -38,12 +40,13 @@ public struct DocumentFacts: Sendable, Equatable {
     public var tags: [Tag]?
 
     public init(
-        path: StorePath, identity: DocumentIdentity, linkCount: UInt64 = 1, size: Int64, modified: Timestamp,
-        tags: [Tag]? = nil
+        path: StorePath, identity: DocumentIdentity, linkCount: UInt64 = 1, owner: UserID? = nil, size: Int64,
+        modified: Timestamp, tags: [Tag]? = nil
     ) {
         self.path = path
         self.identity = identity
         self.linkCount = linkCount
+        self.owner = owner
         self.size = size
         self.modified = modified
         self.tags = tags

@@ -30,7 +30,7 @@ extension DocumentIndex {
                 return state.pass != nil
             }
             var application = Application(
-                documents: DocumentTable(db: db), index: self, isGathered: gathered != nil, isGathering: isGathering)
+                documents: DocumentTable(db: db, room: Room(db: db, bounds: bounds)), index: self, isGathered: gathered != nil, isGathering: isGathering)
             var outdated: [StorePath] = []
             for change in changes {
                 if let gathered {
@@ -42,9 +42,11 @@ extension DocumentIndex {
                 }
                 try application.apply(change)
             }
+            try application.documents.finish()
             try trim(after: application)
             return (outdated, application)
         }
+        if application.leftOut > 0 { leftOut.wrappingAdd(application.leftOut, ordering: .relaxed) }
         tell(application.told)
         return (outdated, application.touchesTags)
     }
@@ -82,6 +84,8 @@ private struct Application {
     let isGathered: Bool
     let isGathering: Bool
     var departed = 0
+    /// Documents for which there was no room.
+    var leftOut = 0
     /// A document with tags came, went or moved, or has others now.
     var touchesTags = false
     var told: [DocumentChange] = []
@@ -113,10 +117,9 @@ private struct Application {
             touchesTags = true
             told += [.changed(aside), .changed(facts.path)]
         case .tags(let path, let tags):
-            guard let row = try documents.row(at: path) else { return }
-            var tagged = row
-            tagged.tags = Tag.format(tags)
-            if tagged.tags != row.tags { try update(tagged, before: row) }
+            if let row = try documents.row(at: path) { try setTags(tags, of: row) }
+        case .tagsOfFile(let identity, let path, let tags):
+            if let row = try documents.row(of: identity, at: path) { try setTags(tags, of: row) }
         case .used(let path, let user, let time, let written):
             guard let row = try documents.row(at: path) else { return }
             try recents.note(row.id, by: user, at: time.nanoseconds, written: written)
@@ -137,7 +140,13 @@ private struct Application {
 
     private mutating func update(_ row: DocumentRow, before: DocumentRow) throws {
         if before.tagsAndPath != row.tagsAndPath { touchesTags = true }
-        try documents.update(row, before: before)
+        if try !documents.update(row, before: before) { leftOut += 1 }
+    }
+
+    private mutating func setTags(_ tags: [Tag], of row: DocumentRow) throws {
+        var tagged = row
+        tagged.tags = Tag.format(tags.prefix(Tag.mostOfDocument))
+        if tagged.tags != row.tags { try update(tagged, before: row) }
     }
 
     private mutating func present(_ facts: DocumentFacts) throws {
@@ -148,6 +157,8 @@ private struct Application {
             if seen.take(facts) {
                 try update(seen, before: row)
                 told.append(.changed(facts.path))
+            } else if seen.owner != row.owner {
+                try update(seen, before: row)
             }
             return noteSeen(row.id)
         }
@@ -156,7 +167,7 @@ private struct Application {
             if facts.tags?.isEmpty == false { touchesTags = true }
             // What is met for the first time has changed for nobody.
             if !isGathered { told.append(.changed(facts.path)) }
-            return noteSeen(try documents.insert(facts))
+            return try insert(facts)
         }
         var moved = before
         moved.path = facts.path
@@ -181,8 +192,7 @@ private struct Application {
         }
         if try isFolder || [from, to].contains(where: { try documents.row(at: $0)?.tagsAndPath != nil }) { touchesTags = true }
         try documents.delete(at: to, inside: isFolder)
-        try documents.move(from.blob, to: to.blob, inside: isFolder)
-        if isFolder, to.bytes.count > from.bytes.count { departed += try documents.departTooLong(inside: to) }
+        departed += try documents.move(from, to: to, inside: isFolder)
         try noteSeen(at: to, inside: isFolder)
     }
 
@@ -202,6 +212,7 @@ private struct Application {
         taken.size = source.size
         taken.modified = source.modified
         taken.generation &+= 1
+        taken.owner = source.owner
         if let tags = source.tags, !tags.isEmpty {
             taken.tags = tags
             touchesTags = true
@@ -210,14 +221,14 @@ private struct Application {
         try documents.update(taken, before: target)
     }
 
-    private func exchange(_ first: StorePath, _ second: StorePath) throws {
+    private mutating func exchange(_ first: StorePath, _ second: StorePath) throws {
         guard first != second, !first.isRoot, !second.isRoot, !first.isInside(second), !second.isInside(first)
         else { return }
         // No path has a NUL.
-        let between = StorePath(unchecked: [0]).blob
-        try documents.move(first.blob, to: between, inside: true)
-        try documents.move(second.blob, to: first.blob, inside: true)
-        try documents.move(between, to: second.blob, inside: true)
+        let between = StorePath(unchecked: [0])
+        departed += try documents.move(first, to: between, inside: true)
+        departed += try documents.move(second, to: first, inside: true)
+        departed += try documents.move(between, to: second, inside: true)
         try noteSeen(at: first, inside: true)
         try noteSeen(at: second, inside: true)
     }
@@ -236,9 +247,13 @@ private struct Application {
         try documents.update(anew, before: row)
         noteSeen(row.id)
         let old = DocumentFacts(
-            path: aside, identity: row.identity, size: row.size, modified: Timestamp(nanoseconds: row.modified),
+            path: aside, identity: row.identity, owner: UserID(row.owner), size: row.size, modified: Timestamp(nanoseconds: row.modified),
             tags: row.tags.map(Tag.parse))
-        noteSeen(try documents.insert(old))
+        try insert(old)
+    }
+
+    private mutating func insert(_ facts: DocumentFacts) throws {
+        if let id = try documents.insert(facts) { noteSeen(id) } else { leftOut += 1 }
     }
 
     private func noteSeen(at path: StorePath, inside: Bool) throws {

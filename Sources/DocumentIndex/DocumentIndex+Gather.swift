@@ -10,6 +10,7 @@ extension DocumentIndex {
     /// Begins a pass over `folder`; one under way is superseded. Nothing is forgotten before `finishGather`.
     public func beginGather(in folder: StorePath = .root) throws(IndexError) -> GatherPass {
         try write { db in
+            if folder.isRoot { leftOut.store(0, ordering: .relaxed) }
             let last = try db.integer("SELECT seq FROM sqlite_sequence WHERE name = 'document'") ?? 0
             return gather.withLock { $0.begin(in: folder, firstNewID: last.adding(clamping: 1)) }
         }
@@ -46,6 +47,7 @@ extension DocumentIndex {
                     departed += 1
                 }
             }
+            try table.finish()
             if departed > 0 { try table.trimDeparted(to: Self.departedLimit) }
             try TagTable(db: db).dropUnused()
             return (GatherResult(moved: moved, departed: departed), told)
@@ -69,6 +71,7 @@ extension DocumentTable {
         moved.size = other.size
         moved.modified = other.modified
         moved.tags = other.tags ?? row.tags
+        moved.owner = other.owner
         try merge(other.id, into: row.id)
         try update(moved, before: row)
     }

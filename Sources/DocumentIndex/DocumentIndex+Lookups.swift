@@ -7,6 +7,11 @@ extension DocumentIndex {
         try read { try DocumentTable(db: $0).row(at: path)?.document }
     }
 
+    /// The document whose file this is: the one at the path, else one elsewhere; nil if none is known. O(log n).
+    public func document(of identity: DocumentIdentity, at path: StorePath) throws(IndexError) -> Document? {
+        try read { try DocumentTable(db: $0).row(of: identity, at: path)?.document }
+    }
+
     /// The document of this id; nil if it is gone or never was. O(log n).
     public func document(id: DocumentID) throws(IndexError) -> Document? {
         try read { try DocumentTable(db: $0).row(id: id.rawValue)?.document }
@@ -14,26 +19,33 @@ extension DocumentIndex {
 
     /// Whether a document is known at the path or, if that is a folder, inside it. O(log n).
     public func knows(at path: StorePath) throws(IndexError) -> Bool {
-        try read { try DocumentTable(db: $0).knows(at: path, inside: true) }
+        try read { db in
+            // Between transactions there is something in each folder.
+            let table = DocumentTable(db: db)
+            return try table.folders.id(of: path).map { $0 != FolderTable.root } ?? false || table.knows(at: path, inside: path.isRoot)
+        }
     }
 
     /// How many documents are known. O(n): about 5 ms for 100,000.
     public func count() throws(IndexError) -> Int {
-        try read { try Int($0.integer("SELECT count(path) FROM document") ?? 0) }
+        try read { try Int($0.integer("SELECT count(*) FROM document WHERE folder >= 0") ?? 0) }
     }
 
     /// What the user used last, newest first. O(limit).
     public func recents(of user: UserID, limit: Int) throws(IndexError) -> [RecentUse] {
         try read { db in
-            try db.rows(
+            let folders = FolderTable(db: db)
+            let rows = try db.rows(
                 """
-                SELECT d.id, d.path, r.used, r.written FROM recent r JOIN document d ON d.id = r.document
-                WHERE r.uid = ? AND d.path IS NOT NULL ORDER BY r.used DESC, r.document DESC LIMIT ?
-                """, [Int64(user.rawValue), limit]
-            ).map { row in
+                SELECT d.id, r.used, r.written, d.folder, d.name FROM recent r JOIN document d ON d.id = r.document
+                WHERE r.uid = ? AND d.folder IS NOT NULL ORDER BY r.used DESC, r.document DESC LIMIT ?
+                """, [Int64(user.rawValue), limit])
+            try folders.read(pathsOf: rows.map { try $0.value(3) })
+            return try rows.map { row in
                 RecentUse(
-                    id: DocumentID(rawValue: try row.value(0)), path: StorePath(unchecked: try row.bytes(1) ?? []),
-                    used: Timestamp(nanoseconds: try row.value(2)), written: try row.value(3))
+                    id: DocumentID(rawValue: try row.value(0)),
+                    path: try folders.path(of: row.value(3)).appending(blob: row.bytes(4) ?? []),
+                    used: Timestamp(nanoseconds: try row.value(1)), written: try row.value(2))
             }
         }
     }
@@ -41,11 +53,12 @@ extension DocumentIndex {
     /// When the user used the document last; nil if it is not in the recents.
     public func recentUse(of path: StorePath, by user: UserID) throws(IndexError) -> RecentUse? {
         try read { db in
-            try db.firstRow(
+            guard !path.isRoot, let folder = try FolderTable(db: db).id(of: path.parent) else { return nil }
+            return try db.firstRow(
                 """
                 SELECT d.id, r.used, r.written FROM document d JOIN recent r ON r.document = d.id
-                WHERE d.path = ? AND r.uid = ?
-                """, [path.blob, Int64(user.rawValue)]
+                WHERE d.folder = ? AND d.name = ? AND r.uid = ?
+                """, [folder, path.nameBlob, Int64(user.rawValue)]
             ).map { row in
                 RecentUse(
                     id: DocumentID(rawValue: try row.value(0)), path: path, used: Timestamp(nanoseconds: try row.value(1)), written: try row.value(2))

@@ -26,18 +26,19 @@ extension DocumentIndex {
                 ids = counted.sorted { $0.1 < $1.1 }.map(\.0)
             }
             guard let first = ids.first else { return [] }
+            let folders = FolderTable(db: db)
             let others = ids.dropFirst().map { _ in
                 "AND EXISTS (SELECT 1 FROM document_tag o WHERE o.tag = ? AND o.document = t.document)"
             }.joined(separator: " ")
             var values: [Value] = [first]
             if let name { values.append(Data(name.bytes)) }
-            return try db.rows(
+            let rows = try db.rows(
                 """
-                SELECT d.id, d.path, t.mtime FROM document_tag t JOIN document d ON d.id = t.document
+                SELECT d.id, t.mtime, d.folder, d.name FROM document_tag t JOIN document d ON d.id = t.document
                 WHERE t.tag = ? \(name == nil ? "" : "AND t.name = ?") \(others)
                 ORDER BY \(name == nil ? "t.mtime DESC, t.document DESC" : "t.document") LIMIT ?
-                """, values + ids.dropFirst().map { $0 as Value } + [limit]
-            ).map(TagEntry.init)
+                """, values + ids.dropFirst().map { $0 as Value } + [limit])
+            return try TagEntry.all(rows, folders)
         }
     }
 
@@ -45,12 +46,13 @@ extension DocumentIndex {
     public func documents(inside tag: Tag, limit: Int = .max) throws(IndexError) -> [TagEntry] {
         let range = tag.nestedRange
         return try read { db in
-            try db.rows(
+            let folders = FolderTable(db: db)
+            let rows = try db.rows(
                 """
-                SELECT d.id, d.path, t.mtime FROM tag g JOIN document_tag t ON t.tag = g.id JOIN document d ON d.id = t.document
+                SELECT d.id, t.mtime, d.folder, d.name FROM tag g JOIN document_tag t ON t.tag = g.id JOIN document d ON d.id = t.document
                 WHERE g.name = ? OR (g.name >= ? AND g.name < ?) LIMIT ?
-                """, [tag.blob, range.lower, range.upper, limit]
-            ).map(TagEntry.init)
+                """, [tag.blob, range.lower, range.upper, limit])
+            return try TagEntry.all(rows, folders)
         }
     }
 
@@ -147,7 +149,7 @@ extension DocumentIndex {
             guard !kept.isEmpty || !ids.isEmpty else { throw IndexError.noSuchTag(old) }
             if old == new { return [] }
             if new.isNested(in: old) { throw IndexError.tagInsideItself(new) }
-            let documents = DocumentTable(db: db)
+            let documents = DocumentTable(db: db, room: Room(db: db, bounds: bounds))
             var renamed: [Document] = []
             for id in ids {
                 guard let row = try documents.row(id: id) else { continue }
@@ -170,9 +172,15 @@ extension DocumentIndex {
 }
 
 extension TagEntry {
-    fileprivate init(_ row: Row) throws {
+    fileprivate static func all(_ rows: [Row], _ folders: FolderTable) throws -> [TagEntry] {
+        try folders.read(pathsOf: rows.map { try $0.value(2) })
+        return try rows.map { try TagEntry($0, folders) }
+    }
+
+    fileprivate init(_ row: Row, _ folders: FolderTable) throws {
         self.init(
-            id: DocumentID(rawValue: try row.value(0)), path: StorePath(unchecked: try row.bytes(1) ?? []),
-            modified: Timestamp(nanoseconds: try row.value(2)))
+            id: DocumentID(rawValue: try row.value(0)),
+            path: try folders.path(of: row.value(2)).appending(blob: row.bytes(3) ?? []),
+            modified: Timestamp(nanoseconds: try row.value(1)))
     }
 }

@@ -21,7 +21,7 @@ internal import Synchronization
 ///
 /// **Threads.** Every method may be called from any thread and blocks until it is done: writers one after the other, up to
 /// two readers at a time, which never wait for a writer. Writing costs about 40 µs a transaction and 20 µs a change:
-/// put many changes in one `apply`. A lookup costs about 20 µs. A transaction survives the daemon's crash;
+/// put many changes in one `apply`. A document takes some 150 bytes. A lookup costs about 20 µs. A transaction survives the daemon's crash;
 /// after a power failure the last ones may be missing, never half of one (WAL, synchronous=NORMAL).
 public final class DocumentIndex: Sendable {
     /// How the index was found.
@@ -41,8 +41,12 @@ public final class DocumentIndex: Sendable {
     static let departedSlack = 1_000
 
     public let outcome: OpenOutcome
+    public let bounds: IndexBounds
     let pool: DatabasePool
     let path: String
+
+    /// Documents for which their owners had no room, since the last gather of the whole store began.
+    let leftOut = Atomic<Int>(0)
 
     /// The gather pass under way. A leaf lock: nothing is taken under it. Changed only inside write transactions.
     let gather = Mutex(GatherState())
@@ -68,15 +72,20 @@ public final class DocumentIndex: Sendable {
     /// A damaged file is moved aside and built anew (`outcome` says so). Throws `.newerVersion` and leaves the file alone,
     /// `.unusable` if it cannot be opened or written, `.diskFull`. Checks the whole file (about 0.1 s with 100,000
     /// documents) if it is small, was not closed, or failed before; never longer than that otherwise.
-    public convenience init(folder: String) throws(IndexError) {
-        try self.init(folder: folder, pageLimit: nil)
+    ///
+    /// - Parameter bounds: what users may have in it. Half of the disk's free room is the most that all may have.
+    public convenience init(folder: String, bounds: IndexBounds = IndexBounds()) throws(IndexError) {
+        try self.init(folder: folder, bounds: bounds, pageLimit: nil)
     }
 
     /// `pageLimit` bounds the file, in pages of 4 KiB, so that a full disk can be met on purpose.
-    package init(folder: String, pageLimit: Int?) throws(IndexError) {
+    package init(folder: String, bounds: IndexBounds = IndexBounds(), pageLimit: Int?) throws(IndexError) {
         let path = folder + "/" + Self.fileName
         self.path = path
         let files = IndexFiles(path: path)
+        var limited = bounds
+        limited.bytes.forAll = min(bounds.bytes.forAll, files.halfOfRoom)
+        self.bounds = limited
         do {
             let existed = try files.prepare()
             var damage: String?
@@ -102,6 +111,7 @@ public final class DocumentIndex: Sendable {
                 try DocumentTable(db: db).trimDeparted(to: Self.departedLimit)
                 try TagTable(db: db).dropUnused()
             }
+            pool.writeWithoutTransaction { Schema.giveRoomBack($0) }
         } catch {
             throw IndexError(error, path: path)
         }
@@ -126,9 +136,10 @@ public final class DocumentIndex: Sendable {
         try Schema.migrate(pool)
         if mustCheck {
             let answer = try pool.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") } ?? ""
-            guard answer == "ok" else {
+            let isWhole = try answer == "ok" && pool.read { try FolderTable.isWhole($0) }
+            guard isWhole else {
                 try? pool.close()
-                throw IndexError.corrupt(reason: answer)
+                throw IndexError.corrupt(reason: answer == "ok" ? "documents are in no folder" : answer)
             }
             files.clearSuspicion()
         }

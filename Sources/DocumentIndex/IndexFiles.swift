@@ -50,6 +50,14 @@ struct IndexFiles {
         return aside
     }
 
+    /// Half of what the database may grow to before the disk is full, in bytes; no bound where that cannot be told.
+    var halfOfRoom: Int {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return .max }
+        let free = Int(clamping: UInt64(status.f_bavail).multiplied(clamping: UInt64(status.f_frsize)))
+        return free.adding(clamping: Int(clamping: size(of: path))) / 2
+    }
+
     private var folder: String { (path as NSString).deletingLastPathComponent }
     private var asidePrefix: String { (path as NSString).lastPathComponent + ".corrupt-" }
 

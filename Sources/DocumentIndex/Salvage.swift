@@ -37,12 +37,12 @@ struct Salvage {
         queue.inDatabase { db in
             guard let version = try? Int.fetchOne(db, sql: "PRAGMA user_version"), (1...Schema.version).contains(version)
             else { return }
-            read(db)
+            read(db, version)
         }
         try? queue.close()
     }
 
-    private mutating func read(_ db: Database) {
+    private mutating func read(_ db: Database, _ version: Int) {
         // The second is how version 1 had it.
         for select in ["SELECT name, uid FROM tag JOIN tag_keeper ON tag = id", "SELECT name, kept - 1 FROM tag WHERE kept"] {
             Self.each(db, select) { row in
@@ -66,23 +66,32 @@ struct Salvage {
                 removals.append(Removal(batch: try row.value(0), document: try row.optional(1), tag: tag))
             }
         }
-        let select = "SELECT \(DocumentRow.columns) FROM document d NOT INDEXED WHERE "
-        Self.each(db, select + "d.path IS NOT NULL AND d.tags <> x''") { row in
-            let document = try DocumentRow(row)
-            documents[document.id] = document
+        // Until version 3 the path was in one column.
+        let columns = version < 4 ? DocumentRow.columns.replacing("d.owner, d.folder, d.name", with: "0, NULL, d.path") : DocumentRow.columns
+        let select = "SELECT \(columns) FROM document d NOT INDEXED WHERE "
+        let folders = FolderTable(db: db)
+        func document(_ row: Row) throws -> DocumentRow {
+            // Where its folder cannot be told, the document is known again by its file.
+            guard version < 4 else { return try (try? DocumentRow(row, folders)) ?? DocumentRow(row, path: nil) }
+            return try DocumentRow(row, path: row.bytes(DocumentRow.nameColumn).map(StorePath.init(unchecked:)))
+        }
+        Self.each(db, select + "\(version < 4 ? "d.path" : "d.folder") IS NOT NULL AND d.tags <> x''") { row in
+            let found = try document(row)
+            documents[found.id] = found
         }
         for id in uses.map(\.document) + removals.compactMap(\.document) where documents[id] == nil {
-            Self.each(db, select + "d.id = \(id)") { documents[id] = try DocumentRow($0) }
+            Self.each(db, select + "d.id = \(id)") { documents[id] = try document($0) }
         }
         Self.each(db, "SELECT seq FROM sqlite_sequence WHERE name = 'document'") { lastID = try $0.value(0) }
         if lastID <= 0 { lastID = (documents.keys.max() ?? 0).adding(clamping: Self.idGap) }
     }
 
-    /// Calls `body` for the rows before the first that cannot be read.
+    /// Calls `body` for the rows before the first that cannot be read. Rows for which it throws, as their values are damaged, are
+    /// passed over.
     private static func each(_ db: Database, _ sql: String, _ body: (Row) throws -> Void) {
         do {
             let rows = try Row.fetchCursor(db, sql: sql)
-            while let row = try rows.next() { try body(row) }
+            while let row = try rows.next() { try? body(row) }
         } catch {}
     }
 
@@ -116,6 +125,7 @@ struct Salvage {
         }
         try db.run("DELETE FROM sqlite_sequence WHERE name = 'document'")
         try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('document', ?)", [lastID])
+        try Schema.countAnew(db)
     }
 
     /// With its id; as one that left, it is known again when its file is met. A path that is no path makes it one, too.
@@ -125,8 +135,8 @@ struct Salvage {
         row.tags = row.tags.map { Tag.format(Tag.parse($0)) }
         try db.run(
             """
-            INSERT OR IGNORE INTO document (id, inode, birth, size, mtime, generation, departed)
-            VALUES (?, 0, 0, 0, 0, 0, 1)
+            INSERT OR IGNORE INTO document (id, inode, birth, size, mtime, generation, departed, owner)
+            VALUES (?, 0, 0, 0, 0, 0, 1, 0)
             """, [row.id])
         if let path = row.path, try DocumentTable(db: db).row(at: path) != nil { row.path = nil }
         guard let empty = try DocumentTable(db: db).row(id: row.id) else { return }

@@ -81,12 +81,15 @@ extension Tag {
         return Array(value).split(separator: comma).compactMap { Tag($0) }.filter { seen.insert($0).inserted }
     }
 
+    /// Of more tags of one document the index knows only these, the first.
+    public static let mostOfDocument = 100
+
     /// The attribute's value for `tags`, each once, in their order; empty for none, which is written by removing the
     /// attribute.
     ///
     /// Parts of `original` (the value until now) that are no tags are kept, behind the tags: another program understood
     /// them.
-    public static func format(_ tags: [Tag], keeping original: some Sequence<UInt8> = []) -> [UInt8] {
+    public static func format(_ tags: some Sequence<Tag>, keeping original: some Sequence<UInt8> = []) -> [UInt8] {
         var seen: Set<Tag> = []
         var parts = tags.filter { seen.insert($0).inserted }.map(\.bytes)
         for part in Array(original).split(separator: comma) where Tag(part) == nil {

@@ -6,23 +6,35 @@ internal import StorePrimitives
 /// transaction.
 struct TagTable {
     let db: Database
+    /// Nil where users have no bounds.
+    var room: Room?
 
-    /// The row of a tag; made if there is none.
-    func id(making tag: Tag) throws -> Int64 {
+    init(db: Database, room: Room? = nil) {
+        self.db = db
+        self.room = room
+    }
+
+    /// The row of a tag; made if there is none. Nil if the owner of the document it came with has no room for it.
+    private func id(making tag: Tag, for owner: UInt32) throws -> Int64? {
         if let id = try id(of: tag) { return id }
-        try db.run("INSERT INTO tag (name) VALUES (?)", [tag.blob])
+        if let room, try !room.take(tag, for: owner) { return nil }
+        if owner == 0 {
+            // In the steps of `Schema` the table has no owners yet.
+            try db.run("INSERT INTO tag (name) VALUES (?)", [tag.blob])
+        } else {
+            try db.run("INSERT INTO tag (name, owner) VALUES (?, ?)", [tag.blob, Int64(owner)])
+        }
         return db.lastInsertedRowID
     }
 
     func id(of tag: Tag) throws -> Int64? { try db.integer("SELECT id FROM tag WHERE name = ?", [tag.blob]) }
 
     /// Enters a document that has none yet under the tags of the attribute's value.
-    func index(_ value: [UInt8], of document: Int64, at path: StorePath, modified: Int64) throws {
+    func index(_ value: [UInt8], of document: Int64, at path: StorePath, modified: Int64, for owner: UInt32) throws {
         let name = Self.name(of: path)
-        for tag in Tag.parse(value) {
-            try db.run(
-                "INSERT INTO document_tag (tag, document, mtime, name) VALUES (?, ?, ?, ?)",
-                [id(making: tag), document, modified, name])
+        for tag in Tag.parse(value).prefix(Tag.mostOfDocument) {
+            guard let id = try id(making: tag, for: owner) else { continue }
+            try db.run("INSERT INTO document_tag (tag, document, mtime, name) VALUES (?, ?, ?, ?)", [id, document, modified, name])
         }
     }
 
@@ -36,8 +48,12 @@ struct TagTable {
     private static func name(of path: StorePath) -> Data { Data(path.lastName?.bytes ?? []) }
 
     /// Makes a tag shown to a user though it is empty.
-    func keep(_ tag: Tag, by user: UserID) throws {
-        try db.run("INSERT OR IGNORE INTO tag_keeper (tag, uid) VALUES (?, ?)", [id(making: tag), Int64(user.rawValue)])
+    ///
+    /// - Parameter isOwned: false in the steps of `Schema`, where tags have no owners yet.
+    func keep(_ tag: Tag, by user: UserID, isOwned: Bool = true) throws {
+        // What users keep has bounds of its own, which the caller looks at.
+        guard let id = try TagTable(db: db).id(making: tag, for: isOwned ? user.rawValue : 0) else { return }
+        try db.run("INSERT OR IGNORE INTO tag_keeper (tag, uid) VALUES (?, ?)", [id, Int64(user.rawValue)])
     }
 
     /// Forgets tags that nobody keeps and no document has.

@@ -181,6 +181,62 @@ import Testing
         #expect(try names.map { try index.id($0) } == ids)
     }
 
+    /// A folder of three names of 200 bytes, and documents in it whose paths are as long as any may be, and one byte shorter.
+    private static let deep = Array(repeating: String(repeating: "n", count: 200), count: 3).joined(separator: "/")
+
+    private static func document(in folder: String, ofLength length: Int) -> String {
+        var path = folder
+        while length - path.utf8.count > 200 { path += "/" + String(repeating: "m", count: 99) }
+        return path + "/" + String(repeating: "l", count: length - path.utf8.count - 1)
+    }
+
+    @Test(arguments: [true, false]) func documentsWhosePathsBecomeTooLongHaveLeft(isExchange: Bool) throws {
+        let longest = Self.document(in: Self.deep, ofLength: StorePath.longest)
+        let shorter = Self.document(in: Self.deep, ofLength: StorePath.longest - 1)
+        let other = Self.deep + "x/document"
+        try index.apply([
+            .present(facts(longest, inode: 1, tags: ["t"])), .present(facts(shorter, inode: 2, tags: ["t"])), .present(facts(other, inode: 3)),
+        ])
+        let ids = try [longest, shorter, other].map { try index.id($0) }
+        let longer = Self.deep + "x"
+        try index.apply([
+            isExchange ? .exchanged(path(Self.deep), path(longer))
+                : .moved(from: path(Self.deep), to: path(longer), isFolder: true, takesOverTarget: false)
+        ])
+        #expect(try index.count() == (isExchange ? 2 : 1))
+        let moved = try #require(path(shorter).moved(from: path(Self.deep), to: path(longer)))
+        #expect(try index.document(at: moved)?.id == ids[1])
+        #expect(try index.tagged("t") == [moved.description])
+        if isExchange { #expect(try index.id(Self.deep + "/document") == ids[2]) }
+        // It is known again where its path is one.
+        try index.apply([.present(facts("back", inode: 1, tags: ["t"]))])
+        #expect(try index.id("back") == ids[0])
+    }
+
+    @Test func aDocumentMovedWhereItsPathIsTooLongHasLeft() throws {
+        let folder = Self.document(in: Self.deep, ofLength: StorePath.longest - 5)
+        try index.apply([.present(facts(folder + "/four", inode: 1)), .present(facts("short name", inode: 2))])
+        try index.apply([.exchanged(path(folder + "/four"), path("short name"))])
+        #expect(try index.count() == 2)
+        for isExchange in [true, false] {
+            let long = path(folder + "/longer")
+            try index.apply([.present(facts("short", inode: 3))])
+            try index.apply([isExchange ? .exchanged(path("short"), long) : .moved(from: path("short"), to: long, isFolder: false, takesOverTarget: false)])
+            #expect(try index.count() == 2)
+            #expect(try index.document(at: long) == nil)
+        }
+    }
+
+    @Test func tagsOfAFileFollowItWhenNamesWereSwapped() throws {
+        try index.apply([.present(facts("f/mine", inode: 1, handle: [1])), .present(facts("f/theirs", inode: 2, handle: [2]))])
+        let mine = DocumentIdentity(inode: 1, birth: 1, handle: [1])
+        try index.apply([.exchanged(path("f/mine"), path("f/theirs")), .tagsOfFile(mine, at: path("f/mine"), [tag("x")])])
+        #expect(try index.tagged("x") == ["f/theirs"])
+        #expect(try index.document(of: mine, at: path("f/mine"))?.path == path("f/theirs"))
+        try index.apply([.tagsOfFile(DocumentIdentity(inode: 1, birth: 1, handle: [3]), at: path("f/theirs"), [tag("y")])])
+        #expect(try index.tagged("y") == [])
+    }
+
     @Test func impossibleRenamesChangeNothing() throws {
         try index.apply([.present(facts("d/a", inode: 1))])
         for (from, to) in [("d", "d"), ("d", "d/e"), ("d/a", "d")] {

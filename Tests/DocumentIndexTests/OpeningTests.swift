@@ -52,19 +52,41 @@ import Testing
         // The version is at byte 60, big endian.
         try overwrite(at: 60, with: [0, 0, 0, 99])
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.file))
-        #expect(throws: IndexError.newerVersion(found: 99, supported: 3)) { try DocumentIndex(folder: folder.path) }
+        #expect(throws: IndexError.newerVersion(found: 99, supported: 4)) { try DocumentIndex(folder: folder.path) }
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == before)
         #expect(try folder.names(beginning: "index.sqlite.corrupt") == [])
     }
 
-    /// Version 1 had one keeper a tag, and no names.
-    @Test func anIndexOfVersion1IsBroughtUpToDate() throws {
+    /// Has the database's own program run statements on the index. Returns what it printed.
+    @discardableResult
+    private func run(_ sql: String) throws -> String {
         let program = Process()
         program.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        program.arguments = ["sqlite3", folder.file, Self.version1]
+        program.arguments = ["sqlite3", folder.file, sql]
+        let output = Pipe()
+        program.standardOutput = output
         try program.run()
+        let text = try output.fileHandleForReading.readToEnd() ?? Data()
         program.waitUntilExit()
         try #require(program.terminationStatus == 0)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    @Test func foldersInWhichNothingIsLeftAreForgotten() throws {
+        let index = try DocumentIndex(folder: folder.path)
+        try index.apply(["a/b/c/1", "a/b/2", "d/e/3", "f/4", "f/g/5", "h/6"].enumerated().map { .present(facts($1, inode: UInt64($0 + 1))) })
+        try index.apply([
+            .absent(path("a/b/c/1")), .moved(from: path("d/e"), to: path("d/x"), isFolder: true, takesOverTarget: false),
+            .absent(path("f")), .moved(from: path("h/6"), to: path("i/6"), isFolder: false, takesOverTarget: false),
+        ])
+        try index.gatherAll([facts("d/x/3", inode: 3), facts("i/6", inode: 6)])
+        try index.close()
+        #expect(try run("SELECT group_concat(CAST(name AS TEXT)) FROM (SELECT name FROM folder ORDER BY name)") == "d,i,x\n")
+    }
+
+    /// Version 1 had one keeper a tag, and no names; until version 3 each document had its path.
+    @Test func anIndexOfVersion1IsBroughtUpToDate() throws {
+        try run(Self.version1)
         let index = try DocumentIndex(folder: folder.path)
         #expect(index.outcome == .opened)
         #expect(
@@ -76,8 +98,67 @@ import Testing
         #expect(try index.tagged("x", "y") == ["f/one"])
         #expect(try index.tagged("x") == ["two", "f/one"])
         #expect(try index.recentPaths() == ["two"])
+        #expect(try index.id("two") == DocumentID(rawValue: 2))
+        #expect(try index.lastTagRemovalBatch(of: anna)?.removals.map(\.document.path) == [path("two")])
         try index.apply([.absent(path("f"))])
         #expect(try index.tagged("x") == ["two"])
+        // Neither the document that left nor the numbers given out are forgotten.
+        try index.apply([.present(facts("back", inode: 3, size: 1, modified: 6)), .present(facts("new", inode: 9))])
+        #expect(try index.id("back") == DocumentID(rawValue: 3))
+        #expect(try index.id("new") == DocumentID(rawValue: 41))
+    }
+
+    /// A value that no index has written, as in a file that was damaged or changed by others.
+    @Test func rowsWithoutAValueTheyMustHaveAreLeftOutOfWhatIsSalvaged() throws {
+        let first = try DocumentIndex(folder: folder.path)
+        try first.apply([.present(facts("f/a", inode: 1, tags: ["x"])), .present(facts("f/b", inode: 2, tags: ["y"])), .present(facts("c", inode: 3))])
+        try first.apply(["f/a", "f/b", "c"].enumerated().map { .used(path($1), by: anna, at: at(Int64($0)), written: true) })
+        for name in ["lost", "kept"] { try first.keepTag(tag(name), by: anna) }
+        try first.recordTagRemovals([(try #require(try first.id("f/a")), tag("gone"))], removedTags: [tag("old")], by: anna, at: at(3))
+        try first.close()
+        try run(
+            """
+            PRAGMA writable_schema = ON;
+            CREATE TABLE schema_before AS SELECT name, sql FROM sqlite_master;
+            UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE type = 'table';
+            """)
+        try run(
+            """
+            UPDATE recent SET written = NULL WHERE used <> 1000000000;
+            UPDATE document SET size = NULL WHERE inode = 1;
+            UPDATE tag SET name = NULL WHERE name = CAST('lost' AS BLOB);
+            UPDATE tag_removal SET batch = NULL WHERE document IS NOT NULL;
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = (SELECT sql FROM schema_before b WHERE b.name = sqlite_master.name) WHERE type = 'table';
+            DROP TABLE schema_before;
+            """)
+        let second = try DocumentIndex(folder: folder.path)
+        guard case .rebuilt = second.outcome else {
+            Issue.record("\(second.outcome)")
+            return
+        }
+        #expect(try second.recentPaths() == ["f/b"])
+        #expect(try second.tags().filter { !$0.keepers.isEmpty }.map(\.tag) == [tag("kept")])
+        #expect(try second.tagged("y") == ["f/b"])
+        #expect(try second.lastTagRemovalBatch(of: anna)?.tags == [tag("old")])
+    }
+
+    /// As `quick_check` cannot see it.
+    @Test func anIndexWhoseFoldersHangNowhereIsBuiltAnew() throws {
+        let first = try DocumentIndex(folder: folder.path)
+        try first.apply([.present(facts("a/b/c", inode: 1, tags: ["x"])), .used(path("a/b/c"), by: anna, at: at(1), written: true)])
+        let id = try #require(try first.id("a/b/c"))
+        try first.close()
+        try run("UPDATE folder SET parent = 2 WHERE parent = 0")
+        let second = try DocumentIndex(folder: folder.path)
+        guard case .rebuilt = second.outcome else {
+            Issue.record("\(second.outcome)")
+            return
+        }
+        #expect(try second.count() == 0)
+        try second.apply([.present(facts("a/b/c", inode: 1, tags: ["x"]))])
+        #expect(try second.id("a/b/c") == id)
+        #expect(try second.recentPaths() == ["a/b/c"])
     }
 
     private static let version1 = """
@@ -113,10 +194,13 @@ import Testing
         INSERT INTO document VALUES
             (1, CAST('f/one' AS BLOB), 1, 1, NULL, 1, 5, 1, CAST('x,y' AS BLOB), NULL),
             (2, CAST('two' AS BLOB), 2, 1, NULL, 1, 6, 1, CAST('x' AS BLOB), NULL),
-            (3, NULL, 3, 1, NULL, 1, 6, 1, CAST('x,gone' AS BLOB), 1);
+            (3, NULL, 3, 1, NULL, 1, 6000000000, 1, CAST('x,gone' AS BLOB), 1);
+        UPDATE sqlite_sequence SET seq = 40 WHERE name = 'document';
         INSERT INTO tag VALUES (1, CAST('x' AS BLOB), 1), (2, CAST('y' AS BLOB), 0), (3, CAST('kept' AS BLOB), 1001);
         INSERT INTO document_tag VALUES (1, 1, 5), (2, 1, 5), (1, 2, 6);
         INSERT INTO recent VALUES (1000, 2, 9, 1);
+        INSERT INTO tag_removal_batch VALUES (1, 1000, 1);
+        INSERT INTO tag_removal VALUES (1, 1, 2, CAST('was' AS BLOB));
         PRAGMA application_id = \(0x5175_6972);
         PRAGMA user_version = 1;
         """

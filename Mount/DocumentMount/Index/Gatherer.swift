@@ -164,6 +164,7 @@ final class Gatherer: @unchecked Sendable {
                 failure = error
                 return false
             }
+            keeper.noteRoom()
             moment = index.moment()
             return true
         }

@@ -29,6 +29,7 @@ final class IndexKeeper: @unchecked Sendable {
     private var classifier = ReaderClassifier()
     /// Until when events are processed, in nanoseconds on the monotonic clock; the highest number while the mount is there.
     private let deadline = Atomic<Int64>(.max)
+    private let hasSaidFull = Atomic<Bool>(false)
     private var thread: NamedThread?
 
     init(index: DocumentIndex, reader: StoreReader, journal: ChangeJournal, log: Logger) {
@@ -135,6 +136,7 @@ final class IndexKeeper: @unchecked Sendable {
         var touchesTags = true
         do throws(IndexError) {
             touchesTags = try index.apply(changes)
+            noteRoom()
         } catch .closed {
             return
         } catch {
@@ -143,6 +145,13 @@ final class IndexKeeper: @unchecked Sendable {
         }
         written.note(changes.compactMap(\.presentPath), in: generation.load(ordering: .relaxed) + 1)
         noteChange(toTags: touchesTags)
+    }
+
+    /// Says once that documents were left out.
+    func noteRoom() {
+        guard index.documentsLeftOut > 0, !hasSaidFull.exchange(true, ordering: .relaxed) else { return }
+        log.warning(
+            "the index has no room for more documents, or tags, of some owners: they are not in recents, tags and searches. `quire status` has the bounds (indexBytes, tags)")
     }
 
     /// Has lists made anew.

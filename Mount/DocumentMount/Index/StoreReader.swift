@@ -29,6 +29,17 @@ struct StoreReader: Sendable {
         }
     }
 
+    /// Which file it is, as the index knows it. An O_PATH descriptor will do.
+    func identity(of file: Descriptor) throws(Errno) -> DocumentIdentity {
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        var handle = [UInt8](repeating: 0, count: Int(CL_HANDLE_MAX))
+        var length = 0
+        var mountID: Int32 = 0
+        if cl_name_to_handle(file.number, "", CL_AT_EMPTY_PATH, &handle, &length, &mountID) < 0 { length = 0 }
+        return DocumentIdentity(FileIdentity(status), handle: Array(handle[..<length]))
+    }
+
     /// An O_PATH descriptor of a folder.
     func folder(_ path: StorePath) throws(Errno) -> Descriptor {
         if path.isRoot { return store }
@@ -47,7 +58,7 @@ extension DocumentFacts {
     init(_ facts: FileFacts, hasAttributes: Bool) {
         self.init(
             path: facts.path, identity: DocumentIdentity(facts.identity, handle: facts.handle), linkCount: facts.linkCount,
-            size: facts.size, modified: Timestamp(nanoseconds: facts.modified),
+            owner: UserID(facts.owner), size: facts.size, modified: Timestamp(nanoseconds: facts.modified),
             tags: hasAttributes ? facts.tagsValue.map { Tag.parse($0) } ?? [] : nil)
     }
 }

@@ -17,11 +17,9 @@ extension TagFolders {
     /// Whether the caller's share of tags that show without documents has room: each listing of `.tags` goes through all of all users.
     private func mayKeepMore(_ caller: Credentials) -> Bool {
         guard let kept = try? keeper.index.keptTags(by: UserID(caller.uid)) else { return true }
-        return kept.own < Self.mostKept && (caller.uid == 0 || kept.all < Self.mostKeptByAll)
+        let bound = SharedResource.keptTags.bound
+        return kept.own < bound.forUser && (caller.uid == 0 || kept.all < bound.forAll)
     }
-
-    private static let mostKept = 10_000
-    private static let mostKeptByAll = 100_000
 
     func removeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
         keeper.catchUp()

@@ -11,6 +11,8 @@ public struct FileFacts: Hashable, Sendable {
     public let handle: [UInt8]
     /// Hard links to the file.
     public let linkCount: UInt64
+    /// The uid of who owns it.
+    public let owner: UInt32
     /// In bytes.
     public let size: Int64
     /// Time of the last change of the content, in nanoseconds since 1970.
@@ -19,13 +21,14 @@ public struct FileFacts: Hashable, Sendable {
     public let tagsValue: [UInt8]?
 
     public init(
-        path: StorePath, identity: FileIdentity, handle: [UInt8], linkCount: UInt64, size: Int64, modified: Int64,
-        tagsValue: [UInt8]?
+        path: StorePath, identity: FileIdentity, handle: [UInt8], linkCount: UInt64, owner: UInt32, size: Int64,
+        modified: Int64, tagsValue: [UInt8]?
     ) {
         self.path = path
         self.identity = identity
         self.handle = handle
         self.linkCount = linkCount
+        self.owner = owner
         self.size = size
         self.modified = modified
         self.tagsValue = tagsValue
@@ -67,7 +70,7 @@ struct FileFactsReader {
         if cl_name_to_handle(folder.number, name, 0, &handle, &handleLength, &mountID) < 0 { handleLength = 0 }
         return FileFacts(
             path: path(), identity: FileIdentity(status), handle: Array(handle[..<handleLength]),
-            linkCount: UInt64(status.st.st_nlink), size: Int64(status.st.st_size),
+            linkCount: UInt64(status.st.st_nlink), owner: status.st.st_uid, size: Int64(status.st.st_size),
             modified: saturatedNanoseconds(status.st.st_mtim),
             tagsValue: tags(name))
     }

@@ -21,6 +21,9 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case snapshotBytes
     case removedFiles
     case listingBytes
+    case indexBytes
+    case tags
+    case keptTags
     case heldRequests
     case heldRequestBytes
     case thumbnailBytes
@@ -87,6 +90,12 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("removedFiles", 16_384, 32_768, "ESTALE, for what had no other descriptor", "removed or replaced files that apps still know: a descriptor of the daemon's each; less if its limit is low")
         case .listingBytes:
             ("listingBytes", 64 << 20, 256 << 20, "ENOMEM from opendir(3) of a virtual folder", "listings that were begun and not read to the end")
+        case .indexBytes:
+            ("indexBytes", 1 << 30, 4 << 30, "the document is not in recents, tags and searches", "rows of documents, by their owners; of all, half the free disk at most")
+        case .tags:
+            ("tags", 10_000, 100_000, "the tag has no folder", "different tags of documents; each listing of .tags goes through all")
+        case .keptTags:
+            ("keptTags", 10_000, 100_000, "EDQUOT from mkdir(2)", "tags that show without documents; each listing of .tags goes through all")
         case .heldRequests:
             ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
         case .heldRequestBytes:

@@ -51,17 +51,18 @@ final class ServedMount: ServedStore, MountService {
             },
             coordination: coordination(for: Credentials(peer)), shares: shares(for: Credentials(peer)), thumbnailTrouble: store.thumbnailTrouble,
             deaths: DaemonDeaths(stateFolder: configuration.stateFolder).deaths,
-            counters: store.opensForWriting.merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade]) { $1 }
+            counters: store.opensForWriting
+                .merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade, "documentsLeftOut": store.documentsLeftOut]) { $1 }
                 .merging(store.thumbnailCounters) { $1 })
     }
 
     private func shares(for caller: Credentials) -> [MountStatus.Share] {
         let seesAll = store.mayAccessAll(caller)
         return store.shares.resources.map { resource in
-            let bound = store.shares.bound(of: resource)
+            let bound = store.bound(of: resource)
             return MountStatus.Share(
-                resource: resource.name, used: store.shares.use(of: resource, by: caller.uid), limit: bound.forUser,
-                usedByAll: seesAll ? store.shares.use(of: resource) : nil, limitOfAll: bound.forAll, answer: resource.answer,
+                resource: resource.name, used: store.use(of: resource, by: caller.uid), limit: bound.forUser,
+                usedByAll: seesAll ? store.use(of: resource, by: nil) : nil, limitOfAll: bound.forAll, answer: resource.answer,
                 reason: resource.reason)
         }
     }

@@ -83,6 +83,9 @@ struct MountReport: Encodable {
                 + (share.usedByAll.map { $0 > share.used ? " (all users \($0) of \(share.limitOfAll))" : "" } ?? "")
         }
         lines.append("  shares       \(used.isEmpty ? "none used" : used.joined(separator: ", "))")
+        if let count = status.counters["documentsLeftOut"], count > 0 {
+            lines.append("  index        has no room for \(count) documents, or all their tags: their owners have their share (indexBytes, tags)")
+        }
         if let trouble = status.thumbnailTrouble { lines.append("  thumbnails   none can be drawn: \(shown(trouble))") }
         if let last = status.deaths.last {
             lines.append("  deaths       \(status.deaths.count) of its daemons, the last \(Figures.age(Double(time(nil)) - last.time)) ago: \(shown(last.reason))")

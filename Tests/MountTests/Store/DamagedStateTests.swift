@@ -97,8 +97,8 @@ extension MountTests {
                 try:
                     with sqlite3.connect(folder + "/index.sqlite", timeout=5) as database:
                         for _ in range(8):
-                            table, column = random.choice([("document", c) for c in ("path", "size", "mtime", "generation", "inode", "birth", "tags", "departed", "handle")]
-                                + [("recent", "used"), ("recent", "written"), ("tag", "name"), ("tag_keeper", "uid"), ("tag_removal_batch", "last"), ("sqlite_sequence", "seq"), ("document_tag", "mtime")])
+                            table, column = random.choice([("document", c) for c in ("folder", "name", "owner", "size", "mtime", "generation", "inode", "birth", "tags", "departed", "handle")]
+                                + [("folder", "parent"), ("folder", "name"), ("share", "bytes"), ("share", "tags"), ("recent", "used"), ("recent", "written"), ("tag", "name"), ("tag_keeper", "uid"), ("tag_removal_batch", "last"), ("sqlite_sequence", "seq"), ("document_tag", "mtime")])
                             value = random.choice(["text", b"\xff\0//..", 2 ** 63 - 1, -2 ** 63, 1.5e300, b"", "", 0, b"/", b"a" * 5000])
                             try: database.execute("UPDATE OR IGNORE %s SET %s = ? WHERE rowid %% 3 = ?" % (table, column), (value, random.randrange(3)))
                             except sqlite3.Error: pass

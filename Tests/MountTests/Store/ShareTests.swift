@@ -179,6 +179,19 @@ extension MountTests {
                     """, as: Account.alice, limit: .seconds(300))
                 #expect(found == "10000 EDQUOT")
                 #expect(try mount.shell("ls .tags | wc -l; mkdir .tags/own; ls .tags", as: Account.bob) == "0\nown")
+                // What the index counts is shown like all else.
+                let shares = try mount.shell("quire status \"$M\" | grep '^ *shares'", as: Account.alice)
+                #expect(shares.contains("keptTags 10000 of 10000"))
+                #expect(try mount.shell("quire status \"$M\" | grep '^ *shares'", as: Account.bob).contains("keptTags 1 of 10000"))
+            }
+        }
+
+        @Test func documentsAreCountedForTheirOwners() throws {
+            try withMount(prepare: "mkdir f; for n in 1 2 3; do echo text >f/$n; setfattr -n user.xdg.tags -v t$n f/$n; done; chown \(Account.alice) f/*") { mount in
+                try mount.gathered()
+                let shares = try mount.shell("quire status \"$M\" | grep '^ *shares'", as: Account.alice)
+                #expect(shares.contains("indexBytes ") && shares.contains("tags 3 of 10000"))
+                #expect(!(try mount.shell("quire status \"$M\" | grep '^ *shares'", as: Account.bob)).contains("indexBytes "))
             }
         }
     }

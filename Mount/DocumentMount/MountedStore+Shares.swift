@@ -1,0 +1,24 @@
+import DocumentIndex
+public import StorePrimitives
+
+/// What users have of the shared resources, for `quire status`; what the index keeps is counted there.
+extension MountedStore {
+    public func bound(of resource: SharedResource) -> SharedResource.Bound {
+        switch resource {
+        case .indexBytes: keeper.index.bounds.bytes
+        case .tags: keeper.index.bounds.tags
+        default: shares.bound(of: resource)
+        }
+    }
+
+    /// With nil, of all users.
+    public func use(of resource: SharedResource, by user: UInt32?) -> Int {
+        switch resource {
+        case .indexBytes, .tags, .keptTags: (try? keeper.index.use(of: resource, by: user.map { UserID($0) })) ?? 0
+        default: user.map { shares.use(of: resource, by: $0) } ?? shares.use(of: resource)
+        }
+    }
+
+    /// Documents that are not, or not with all their tags, in the index, as their owners have no room in it for more.
+    public var documentsLeftOut: Int { keeper.index.documentsLeftOut }
+}
