@@ -11,5 +11,6 @@ int check_versions(int count, char **arguments);
 int concurrent_opens(int count, char **arguments);
 int concurrent_attributes(int count, char **arguments);
 int opened_amid_stream(int count, char **arguments);
+int times_amid_close(int count, char **arguments);
 int renamed_and_truncated(int count, char **arguments);
 int seen_when_closed(int count, char **arguments);

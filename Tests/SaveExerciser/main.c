@@ -20,6 +20,7 @@ static const struct {
     {"opens", concurrent_opens, "PATH COUNT PROCESSES"},
     {"attributes", concurrent_attributes, "PATH COUNT"},
     {"stream", opened_amid_stream, "PATH BESIDE MEGABYTES OPENERS"},
+    {"times", times_amid_close, "PATH COUNT"},
     {"renamed", renamed_and_truncated, "PATH COUNT"},
     {"seen", seen_when_closed, "PATH COUNT"},
 };

@@ -112,6 +112,20 @@ static void lose(long *lost, long change, const char *what, const char *expected
     fprintf(stderr, "change %ld of %s: expected %s, found %s\n", change, what, expected, found);
 }
 
+// An access list that names one user, with these permissions.
+static size_t access_list(unsigned char *value, unsigned permissions) {
+    static const uint16_t tags[] = { 1, 2, 4, 0x10, 0x20 };  // owner, a user, group, mask, others
+    memcpy(value, &(uint32_t){ 2 }, 4);
+    for (int entry = 0; entry < 5; entry++) {
+        uint16_t granted = entry == 0 ? 6 : entry == 4 ? 0 : permissions;
+        uint32_t who = entry == 1 ? 61001 : UINT32_MAX;
+        memcpy(value + 4 + 8 * entry, &tags[entry], 2);
+        memcpy(value + 6 + 8 * entry, &granted, 2);
+        memcpy(value + 8 + 8 * entry, &who, 4);
+    }
+    return 44;
+}
+
 // attributes PATH COUNT: while another process saves in a loop, COUNT changes of attributes, each looked for at once.
 int concurrent_attributes(int count, char **arguments) {
     if (count != 2) return 2;
@@ -129,13 +143,15 @@ int concurrent_attributes(int count, char **arguments) {
     }
     for (long change = 0; change < changes || shared->done < 10; change++) {
         char value[32], found[32] = {0};
+        unsigned char list[64], found_list[64] = {0};
         struct stat status = {0};
-        int length = snprintf(value, sizeof value, "%ld", change), is_even = change % 10 < 5;
-        const char *name = change % 5 == 0 ? "user.note" : "user.xdg.tags";
+        int length = snprintf(value, sizeof value, "%ld", change), is_even = change % 12 < 6;
+        const char *name = change % 6 == 0 ? "user.note" : "user.xdg.tags";
         unsigned mode = is_even ? 0600 : 0640;
         gid_t group = geteuid() == 0 ? 5000u + is_even : getegid();
         uid_t owner = geteuid() == 0 ? 6000u + is_even : geteuid();
-        switch (change % 5) {
+        size_t list_length = access_list(list, is_even ? 4 : 6);
+        switch (change % 6) {
         case 0: case 1:
             if (setxattr(path, name, value, length, 0) != 0) note(errno);
             if (getxattr(path, name, found, sizeof found - 1) != length || memcmp(found, value, length) != 0)
@@ -161,9 +177,59 @@ int concurrent_attributes(int count, char **arguments) {
             snprintf(value, sizeof value, "%u", owner);
             snprintf(found, sizeof found, "%u", status.st_uid);
             lose(&lost, change, "the owner", value, found);
+            continue;
+        case 5:
+            if (setxattr(path, "system.posix_acl_access", list, list_length, 0) != 0) note(errno);
+            ssize_t found_length = getxattr(path, "system.posix_acl_access", found_list, sizeof found_list);
+            if (found_length == (ssize_t)list_length && memcmp(found_list, list, list_length) == 0) continue;
+            snprintf(value, sizeof value, "%zu bytes for %d", list_length, list[14]);
+            snprintf(found, sizeof found, "%zd bytes for %d", found_length, found_list[14]);
+            lose(&lost, change, "the access list", value, found);
         }
     }
     shared->is_over = 1;
+    while (wait(NULL) > 0) {}
+    printf("lost %ld, ", lost);
+    print_errors();
+    return 0;
+}
+
+// times PATH COUNT: COUNT times the document's times are set by another process between a save's last write and the end of its
+// close. On a plain folder they stay.
+int times_amid_close(int count, char **arguments) {
+    if (count != 2) return 2;
+    const char *path = arguments[0];
+    long rounds = atol(arguments[1]), lost = 0;
+    unsigned seed = 1;
+    shared = shared_memory(sizeof *shared);
+    if (write_file(path, O_WRONLY | O_CREAT | O_TRUNC, "old", 3) != 0) die(path);
+    if (fork() == 0) {
+        for (long round = 1; round <= rounds; round++) {
+            while (shared->seen < round - 1) sched_yield();
+            int file = open(path, O_WRONLY | O_TRUNC);
+            if (file < 0 || write(file, "new", 3) != 3) note(errno);
+            shared->published = round;
+            if (close(file) != 0) note(errno);
+            shared->done = round;
+        }
+        _exit(0);
+    }
+    for (long round = 1; round <= rounds; round++) {
+        while (shared->published < round) sched_yield();
+        for (volatile int spin = rand_r(&seed) % 20000; spin > 0; spin--) {}
+        struct timespec times[2] = { { 1000000000 + round, 5 }, { 1100000000 + round, 7 } };
+        struct stat status = {0};
+        if (utimensat(AT_FDCWD, path, times, 0) != 0) note(errno);
+        while (shared->done < round) sched_yield();
+        if (stat(path, &status) != 0) note(errno);
+        if (status.st_mtim.tv_sec != times[1].tv_sec || status.st_atim.tv_sec != times[0].tv_sec) {
+            char expected[64], found[64];
+            snprintf(expected, sizeof expected, "%ld and %ld", times[0].tv_sec, times[1].tv_sec);
+            snprintf(found, sizeof found, "%ld and %ld", status.st_atim.tv_sec, status.st_mtim.tv_sec);
+            lose(&lost, round, "the times", expected, found);
+        }
+        shared->seen = round;
+    }
     while (wait(NULL) > 0) {}
     printf("lost %ld, ", lost);
     print_errors();

@@ -1,5 +1,6 @@
 import CLinux
 import Coordination
+import DocumentStore
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -43,12 +44,14 @@ extension MountedFileSystem {
         let status: cl_status
         if changes.size == nil {
             status = try changingAttributes(of: node) { (node, isSame) throws(Errno) in
-                try changed(node, isSame ? handle : nil, to: changes, caller)
+                let status = try changed(node, isSame ? handle : nil, to: changes, caller)
+                noteTimes(of: node, changes, status)
+                return status
             }
         } else {
             status = try changed(node, handle, to: changes, caller)
+            noteTimes(of: node, changes, status)
         }
-        if changes.modified != nil { saves.timesSet(on: node) }
         if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle, caller) }
         return attributes(of: node, status)
     }
@@ -71,6 +74,11 @@ extension MountedFileSystem {
             return result
         }
         throw .resourceBusy
+    }
+
+    private func noteTimes(of node: Node, _ changes: AttributeChanges, _ status: cl_status) {
+        guard changes.accessed != nil || changes.modified != nil else { return }
+        saves.timesSet(on: node, SetTimes(status, accessed: changes.accessed != nil, modified: changes.modified != nil))
     }
 
     private func changed(

@@ -25,6 +25,8 @@ final class DocumentVersions: Sendable {
         var handles: [SaveHandle: FileHandle] = [:]
         /// Who saved the published version; nil if that was not by a transaction.
         var savedBy: UInt32?
+        /// Times that others gave the published version since there is a machine.
+        var times: SetTimes?
         /// Which file the published version is.
         var identity: FileIdentity
 

@@ -161,9 +161,14 @@ extension SaveService {
                 versions.replaced.store(cl_monotonic_ns(), ordering: .releasing)
                 var isPublished = false
                 defer { if !isPublished { published.state.withLock { $0.pin = nil } } }
+                let times = plan.hasTimeSet ? nil : versions.state.withLock { $0.times }
                 try link.parent.nameChanges.during { () throws(PublishFailure) in
                     try version.copy.publish(
-                        as: link.name, in: folder, replacing: published.identity, keepingTimes: !plan.setsModificationTime)
+                        as: link.name, in: folder, replacing: published.identity, keepingTimes: !plan.setsModificationTime, times
+                    ) {
+                        // It keeps access lists, which expire with no time.
+                        session.current?.notifier.attributesChangedNow(of: table.id(of: version.node))
+                    }
                     isPublished = true
                     link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
                     published.superseded(pin: Pin(pinned, for: version.caller.uid, of: shares))

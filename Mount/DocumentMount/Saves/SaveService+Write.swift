@@ -1,5 +1,6 @@
 import CLinux
 import Coordination
+import DocumentStore
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -96,8 +97,16 @@ extension SaveService {
         _ = ifActive(versions) { _, machine in machine.truncated(handle.decision.save, now: Self.now) }
     }
 
-    func timesSet(on node: Node) {
+    /// Somebody set the times of a node, with its document's name standing. Those of a working copy are its saver's; those of the
+    /// published version go to the next one, if it is not written any more. Cheap where nothing is being saved.
+    func timesSet(on node: Node, _ times: SetTimes) {
         guard let versions = node.versions.load() else { return }
-        _ = ifActive(versions) { _, machine in machine.timesSet(node.versionID) }
+        _ = ifActive(versions) { state, machine in
+            if state.working[node.versionID] == nil {
+                state.times = times.joined(with: state.times)
+            } else if times.modified {
+                machine.timesSet(node.versionID)
+            }
+        }
     }
 }

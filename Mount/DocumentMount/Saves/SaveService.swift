@@ -124,6 +124,7 @@ final class SaveService: Sendable {
             guard let machine = state.machine, machine.isIdle, state.working.isEmpty else { return nil }
             state.machine = nil
             state.handles = [:]
+            state.times = nil
             versions.isActive.store(false, ordering: .sequentiallyConsistent)
             active.withLock { $0[ObjectIdentifier(versions)] = nil }
             clock.isNeeded.subtract(1, ordering: .relaxed)

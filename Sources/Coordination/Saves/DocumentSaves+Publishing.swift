@@ -20,7 +20,8 @@ extension DocumentSaves {
                 PublishPlan(
                     mode: mode, replaced: published,
                     keepsReplaced: save.fault != nil || publications != save.basis && publisher != save.opener,
-                    setsModificationTime: !save.hasTimeSet && now > save.lastActivity + Self.noticeableDelay))
+                    setsModificationTime: !save.hasTimeSet && now > save.lastActivity + Self.noticeableDelay,
+                    hasTimeSet: save.hasTimeSet))
         } else if cause != .closed {
             return .none
         }

@@ -25,15 +25,19 @@ extension WorkingCopy {
     ///   - expected: the version to be replaced, if it is another than the one the save began with.
     ///   - keepingTimes: the saver set the times itself. Else they are set to now if the last write is more than 50 ms ago, so
     ///     that `make` sees the change.
+    ///   - times: what others set meanwhile, unless the saver did afterwards.
+    ///   - merged: called before the rename if attributes were merged: the kernel may know the copy's from before.
     ///
     /// statx, statx, linkat, renameat. To be followed by `makeDurable` if the name is to survive a power cut.
     public func publish(
-        as name: EntryName, in folder: Descriptor, replacing expected: FileIdentity? = nil, keepingTimes: Bool = false
+        as name: EntryName, in folder: Descriptor, replacing expected: FileIdentity? = nil, keepingTimes: Bool = false,
+        _ times: SetTimes? = nil, merged: () -> Void = {}
     ) throws(PublishFailure) {
         let published = try checked(name, in: folder, is: expected ?? documentIdentity)
-        try mergeAttributes(of: published, name, in: folder)
+        if try mergeAttributes(of: published, name, in: folder) { merged() }
         do throws(Errno) {
-            if !keepingTimes { try bringTimeUpToDate() }
+            let isSet = try times.map(take) ?? false
+            if !keepingTimes, !isSet { try bringTimeUpToDate() }
             let (hidden, isNew) = try nameHidden(in: folder)
             do throws(Errno) {
                 _ = try check(
@@ -65,16 +69,17 @@ extension WorkingCopy {
     }
 
     /// No system call when nothing can have changed; two when the status change time cannot tell.
-    private func mergeAttributes(of published: cl_status, _ name: EntryName, in folder: Descriptor) throws(PublishFailure) {
+    private func mergeAttributes(of published: cl_status, _ name: EntryName, in folder: Descriptor) throws(PublishFailure) -> Bool {
         let isSame = FileIdentity(published) == documentIdentity
         let changed = published.st.st_ctim, before = base.status.st.st_ctim
-        if isSame, !baseIsYoung, changed.tv_sec == before.tv_sec, changed.tv_nsec == before.tv_nsec { return }
+        if isSame, !baseIsYoung, changed.tv_sec == before.tv_sec, changed.tv_nsec == before.tv_nsec { return false }
         do throws(AttributeFailure) {
             let current = isSame ? document : try opened(name, in: folder)
             var theirs = AttributeChanges(from: base, to: try documentAttributes(current, published))
-            if theirs.isEmpty { return }
+            if theirs.isEmpty { return false }
             theirs.leaveOut(AttributeChanges(from: base, to: try ownAttributes()))
             try theirs.apply(to: file)
+            return true
         } catch {
             throw .attribute(error)
         }

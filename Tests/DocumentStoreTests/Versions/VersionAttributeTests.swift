@@ -150,6 +150,27 @@ struct VersionAttributeTests {
         }
     }
 
+    /// As a plain file keeps them, unless it is written once more.
+    @Test func timesSetAfterTheLastWriteAreKept() throws {
+        let store = try VersionFixture(on: "/tmp")
+        for (isWrittenAfterwards, pause) in [(false, 0), (true, 0), (false, 80_000), (true, 80_000)] {
+            try store.write("old", to: "doc")
+            let copy = try store.copy(of: "doc")
+            usleep(20_000)
+            let old = try Descriptor(opening: store.path + "/doc", flags: O_WRONLY)
+            _ = try check(cl_futimens(old.number, [timespec(tv_sec: 1_000, tv_nsec: 1), timespec(tv_sec: 2_000, tv_nsec: 2)]))
+            let times = SetTimes(try store.status("doc"), accessed: true, modified: true)
+            usleep(20_000)
+            if isWrittenAfterwards { try store.put("more", into: copy) }
+            usleep(UInt32(pause))
+            try copy.writeOut()
+            try copy.publish(as: document, in: store.root, times)
+            let status = try store.status("doc").st
+            #expect(status.st_atim.tv_sec == 1_000)
+            #expect((status.st_mtim.tv_sec == 2_000) == !isWrittenAfterwards)
+        }
+    }
+
     @Test func aChangeInTheSameTickAsTheBeginningIsSeen() throws {
         let store = try VersionFixture(on: "/tmp")
         for _ in 0..<50 {

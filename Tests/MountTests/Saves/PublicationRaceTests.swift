@@ -33,6 +33,14 @@ extension MountTests {
             }
         }
 
+        @Test(arguments: SaveMount.accounts)
+        func timesSetWhileAVersionIsPublishedAreKept(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.shell("SaveExerciser times doc \(isLongRun ? 50_000 : 500)", limit: .seconds(3600))
+                    == "lost 0, errors 0")
+            }
+        }
+
         /// How many opens the environment may say (QUIRE_OPENS).
         @Test(arguments: SaveMount.accounts)
         func noOpenForWritingIsAnsweredStale(kind: SaveMount) throws {
