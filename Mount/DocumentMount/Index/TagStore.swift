@@ -32,10 +32,11 @@ final class TagStore: Sendable {
         _ = try check(cl_statx_fd(file.number, &status))
         guard status.st.st_mode & S_IFMT == S_IFREG else { throw .notPermitted }
         if liveInIndex {
-            let old = indexed(path)
+            let identity = try known(file, at: path)
+            let old = indexed(identity, path)
             let new = change(old)
             guard new != old else { return }
-            keeper.apply([.tags(path, new)])
+            try setIndexed(new, identity, path)
             return tell(path, caller)
         }
         let raw = try value(of: file)
@@ -70,20 +71,40 @@ final class TagStore: Sendable {
 
     // MARK: On a store without attributes
 
-    func indexedValue(of path: StorePath) throws(Errno) -> [UInt8] {
-        keeper.catchUp()
-        let tags = indexed(path)
+    /// The attribute's value of a file that was at the path a moment ago. Throws .noData where there are no tags.
+    func indexedValue(of file: Descriptor, at path: StorePath) throws(Errno) -> [UInt8] {
+        let tags = indexed(try known(file, at: path), path)
         guard !tags.isEmpty else { throw .noData }
         return Tag.format(tags)
     }
 
-    func setIndexedValue(_ value: [UInt8]?, of path: StorePath) throws(Errno) {
-        keeper.catchUp()
-        if value == nil, indexed(path).isEmpty { throw .noData }
-        keeper.apply([.tags(path, value.map { Tag.parse($0) } ?? [])])
+    /// Throws .noData where there is nothing to remove, .noSpace for more tags than the index keeps of one document.
+    func setIndexedValue(_ value: [UInt8]?, of file: Descriptor, at path: StorePath) throws(Errno) {
+        let identity = try known(file, at: path)
+        if value == nil, indexed(identity, path).isEmpty { throw .noData }
+        try setIndexed(value.map { Tag.parse($0) } ?? [], identity, path)
     }
 
-    private func indexed(_ path: StorePath) -> [Tag] { (try? keeper.index.document(at: path))?.tags ?? [] }
+    private func setIndexed(_ tags: [Tag], _ identity: DocumentIdentity, _ path: StorePath) throws(Errno) {
+        guard tags.count <= Tag.mostOfDocument else { throw .noSpace }
+        keeper.apply([.tagsOfFile(identity, at: path, tags)])
+    }
+
+    /// Tags are those of the file and not of what has the path a moment later: others may swap names in between.
+    private func known(_ file: Descriptor, at path: StorePath) throws(Errno) -> DocumentIdentity {
+        let identity = try reader.identity(of: file)
+        keeper.catchUp()
+        // One that the index has missed.
+        if (try? keeper.index.document(of: identity, at: path)) == nil, case .document(let facts) = reader.look(at: path),
+            facts.identity.isSameFile(as: identity) {
+            keeper.apply([.present(facts)])
+        }
+        return identity
+    }
+
+    private func indexed(_ identity: DocumentIdentity, _ path: StorePath) -> [Tag] {
+        (try? keeper.index.document(of: identity, at: path))?.tags ?? []
+    }
 
     // MARK: The attribute
 

@@ -12,7 +12,7 @@ extension MountedFileSystem {
         if node.hasNoCapabilities.load(ordering: .relaxed), Self.isCapability(name) { throw .noData }
         if let value = mountAttributes.value(of: name) { return try copy(value, into: buffer) }
         guard let descriptor = try attributeSource(of: node) else { throw .noData }
-        if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: try document(node)), into: buffer) }
+        if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: descriptor, at: try document(node)), into: buffer) }
         return try withProcPath(of: descriptor) { (path) throws(Errno) in
             try check(cl_getxattr(path, name, buffer.baseAddress, buffer.count))
         }
@@ -41,7 +41,8 @@ extension MountedFileSystem {
         guard node.item == nil else { throw .notPermitted }
         if mountAttributes.value(of: name) != nil { throw .notPermitted }
         if isTags(name), tags.liveInIndex {
-            try tags.setIndexedValue(Array(value), of: try document(node))
+            guard let descriptor = try attributeSource(of: node) else { throw .notPermitted }
+            try tags.setIndexedValue(Array(value), of: descriptor, at: try document(node))
             return journal.touched(node, by: caller, isIndexed: false)
         }
         try changingAttributes(of: node) { (node, _) throws(Errno) in
@@ -62,7 +63,8 @@ extension MountedFileSystem {
         let node = table.node(node)
         guard node.item == nil else { throw .noData }
         if isTags(name), tags.liveInIndex {
-            try tags.setIndexedValue(nil, of: try document(node))
+            guard let descriptor = try attributeSource(of: node) else { throw .noData }
+            try tags.setIndexedValue(nil, of: descriptor, at: try document(node))
             return journal.touched(node, by: caller, isIndexed: false)
         }
         try changingAttributes(of: node) { (node, _) throws(Errno) in

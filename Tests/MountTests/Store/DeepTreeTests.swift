@@ -24,6 +24,29 @@ extension MountTests {
             """
         }
 
+        /// Documents whose paths no system call takes are in no tag, and those that come from there, or go there, are told of.
+        @Test(arguments: [Account.root]) func documentsMovedFromAndToWhereNoPathLeadsAreKnownWhereOneDoes(account: Account) throws {
+            try withMount(account, prepare: "printf near >near; setfattr -n user.xdg.tags -v near near; \(Self.prepare(25, String(repeating: "d", count: 200)))") { mount in
+                try mount.gathered()
+                let moving = """
+                    import ctypes, os
+                    libc = ctypes.CDLL(None)
+                    top = os.open(".", os.O_RDONLY); os.chdir("deep")
+                    for _ in range(25): os.chdir("\(String(repeating: "d", count: 200))")
+
+                    """
+                try mount.python(moving + """
+                    os.setxattr("doc", "user.xdg.tags", b"far")
+                    print(libc.renameat2(top, b"near", -100, b"doc", 2))  # AT_FDCWD, RENAME_EXCHANGE
+                    """)
+                try mount.expectNames(["near"], in: ".tags/far")
+                #expect(try mount.shell("ls .tags; cat .tags/far/near") == "far\ndeep")
+                try mount.python(moving + "os.rename('near', 'gone', src_dir_fd=top); os.rename('doc', 'came', dst_dir_fd=top)")
+                try mount.expectNames(["came"], in: ".tags/near")
+                #expect(try mount.shell("ls .tags; cat .tags/near/came") == "near\nnear")
+            }
+        }
+
         /// The daemon of 2bf7daa died of the second walk down.
         @Test(arguments: Account.allCases, [(30_000, 1), (3_000, 255)])
         func deepTreesAreServed(account: Account, size: (levels: Int, nameLength: Int)) throws {
