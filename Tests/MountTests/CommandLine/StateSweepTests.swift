@@ -68,6 +68,8 @@ extension MountTests {
                 try mount.shell(Self.helpers + #"""
                     run=/run/quire; [ $(id -u) = 0 ] || run=$XDG_RUNTIME_DIR/quire
                     mkdir -p $run
+                    # Of a run that failed.
+                    rm -f $run/00000000000000a?.* $run/other.socket
                     python3 - $run >"$T/ready" <<'END' & server=$!
                     import os, socket, sys, time
                     run, served = sys.argv[1], []
