@@ -40,17 +40,22 @@ final class LockService: @unchecked Sendable {
 
     /// `user`: for whom it counts if it has to wait; refused with ENOLCK then if the user has as many waiting as one may.
     func request(_ lock: AdvisoryLock, waits: Bool, for user: uid_t, _ reply: consuming Reply<Done>) {
-        let share = waits ? TakenShare(.waitingLocks, of: shares, for: user) : nil
+        let share = TakenShare(.waitingLocks, of: shares, for: user)
         let request = Request()
         let parked = ParkedReply(reply) { [unowned self] parked in interrupted(request, parked) }
         // Before the table knows of it: from then on another thread may answer, which ends the listening.
         parked.listen()
         var answers: [(ParkedReply<Done>, Errno?)] = []
         let outcome = state.withLock { state -> LockOutcome in
-            let decision = state.table.request(lock, blocking: share != nil, now: Self.now)
+            let decision = state.table.request(lock, blocking: waits && share != nil, now: Self.now)
             answers = granted(decision.granted, &state)
             defer { noteUse(state) }
-            guard case .parked(let waiter, _) = decision.outcome, let share else { return decision.outcome }
+            guard case .parked(let waiter, _) = decision.outcome else { return decision.outcome }
+            // What is not to be waited for may be parked for a moment, too.
+            guard let share else {
+                _ = state.table.cancel(waiter)
+                return .refused
+            }
             if request.wasInterrupted, state.table.cancel(waiter) {
                 answers.append((parked, .interrupted))
             } else {
