@@ -60,12 +60,16 @@ extension ProcessTable {
             guard let now = lastProcess() else { return Holders(areNone: false, isInDoubt: true) }
             if now == last { break }
             rounds += 1
-            if rounds > 4 { return Holders(areNone: false, isInDoubt: true) }
+            if rounds > Self.maximumRounds { return Holders(areNone: false, isInDoubt: true) }
             births.look(after: last, through: now)
             last = now
         }
         return births.holders
     }
+
+    /// Beside programs that start others all the time, and with this thread kept from the processor, one round after another finds
+    /// somebody new; each looks at those alone. In doubt close(2) would be answered before the version is there.
+    private static let maximumRounds = 200
 
     /// When the oldest of some processes was started.
     private static func moment(before processes: Set<SaveProcess>) -> SaveMoment? {

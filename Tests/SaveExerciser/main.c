@@ -22,7 +22,7 @@ static const struct {
     {"stream", opened_amid_stream, "PATH BESIDE MEGABYTES OPENERS"},
     {"times", times_amid_close, "PATH COUNT"},
     {"renamed", renamed_and_truncated, "PATH COUNT"},
-    {"seen", seen_when_closed, "PATH COUNT"},
+    {"seen", seen_when_closed, "PATH COUNT STORED"},
 };
 
 int main(int count, char **arguments) {

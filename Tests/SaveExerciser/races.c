@@ -296,11 +296,12 @@ int renamed_and_truncated(int count, char **arguments) {
     return 0;
 }
 
-// seen PATH COUNT: COUNT saves; after each close another process, which was there before, opens the document.
+// seen PATH COUNT STORED: COUNT saves; after each close another process, which was there before, opens the document, and the version is
+// in the store, at the path STORED: the daemon may be killed at once.
 int seen_when_closed(int count, char **arguments) {
-    if (count != 2) return 2;
-    const char *path = arguments[0];
-    long saves = atol(arguments[1]), older = 0, number = 0;
+    if (count != 3) return 2;
+    const char *path = arguments[0], *stored = arguments[2];
+    long saves = atol(arguments[1]), unpublished = 0, number = 0;
     shared = shared_memory(sizeof *shared);
     if (write_file(path, O_WRONLY | O_CREAT | O_TRUNC, (char *)&number, sizeof number) != 0) die(path);
     if (fork() == 0) {
@@ -320,12 +321,15 @@ int seen_when_closed(int count, char **arguments) {
     }
     for (number = 1; number <= saves; number++) {
         if (write_file(path, (number % 2 ? O_WRONLY : O_RDWR) | O_TRUNC, (char *)&number, sizeof number) != 0) note(errno);
+        long found = -1;
+        int file = open(stored, O_RDONLY);
+        if (file < 0 || read(file, &found, sizeof found) != sizeof found || found != number) unpublished++;
+        close(file);
         shared->published = number;
         while (shared->seen < number) sched_yield();
     }
     while (wait(NULL) > 0) {}
-    older = shared->torn;
-    printf("older %ld, ", older);
+    printf("older %ld, unpublished %ld, ", shared->torn, unpublished);
     print_errors();
     return 0;
 }
