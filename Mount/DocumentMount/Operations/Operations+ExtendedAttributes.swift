@@ -14,7 +14,10 @@ extension MountedFileSystem {
         guard let descriptor = try attributeSource(of: node) else { throw .noData }
         if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: descriptor, at: try document(node)), into: buffer) }
         return try withProcPath(of: descriptor) { (path) throws(Errno) in
-            try check(cl_getxattr(path, name, buffer.baseAddress, buffer.count))
+            let length = cl_getxattr(path, name, buffer.baseAddress, buffer.count)
+            // Where the store keeps no access lists there are none. The kernel takes any other error for one of the permission check.
+            if length == -Int(EOPNOTSUPP), Self.isAnyAccessList(name) { throw .noData }
+            return try check(length)
         }
     }
 
@@ -82,6 +85,10 @@ extension MountedFileSystem {
     }
 
     private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "system.posix_acl_access") == 0 }
+
+    private static func isAnyAccessList(_ name: UnsafePointer<CChar>) -> Bool {
+        strcmp(name, "system.posix_acl_access") == 0 || strcmp(name, "system.posix_acl_default") == 0
+    }
 
     /// Whether the caller is in the file's group or root (chmod(2) has the rule, acl(5) follows it).
     private func mayKeepGroupBit(_ caller: Caller, _ descriptor: Descriptor) throws(Errno) -> Bool {

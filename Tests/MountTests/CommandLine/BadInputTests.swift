@@ -99,6 +99,9 @@ extension MountTests {
             #expect(try mount.shell("grep -il attribute \"$QUIRE_STATE_HOME\"/*/log | wc -l") == "1")
             try mount.shell("rm .tags/tag/doc; mv other renamed")
             try mount.expectNames(["renamed"], in: ".tags/tag")
+            // There are no access lists either, which is no reason to keep others out.
+            try mount.shell("chmod 1777 .")
+            #expect(try mount.shell("ls; mkdir own; cat doc", as: Account.alice) == "doc\nrenamed\ntext")
             try mount.unmount()
             try mount.mount()
             try mount.gathered()
