@@ -78,7 +78,7 @@ extension MountedFileSystem {
 
     private func noteTimes(of node: Node, _ changes: AttributeChanges, _ status: cl_status) {
         guard changes.accessed != nil || changes.modified != nil else { return }
-        saves.timesSet(on: node, SetTimes(status, accessed: changes.accessed != nil, modified: changes.modified != nil))
+        saves.timesSet(on: node, SetTimes(status, accessed: changes.accessed != nil, modified: changes.modified.map { _ in SaveService.now }))
     }
 
     private func changed(

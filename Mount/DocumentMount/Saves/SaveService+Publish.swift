@@ -161,7 +161,9 @@ extension SaveService {
                 versions.replaced.store(cl_monotonic_ns(), ordering: .releasing)
                 var isPublished = false
                 defer { if !isPublished { published.state.withLock { $0.pin = nil } } }
-                let times = plan.hasTimeSet ? nil : versions.state.withLock { $0.times }
+                let times = versions.state.withLock { state in
+                    state.machine?.lastWrite(of: version.node.versionID).flatMap { state.times?.after(lastWrite: $0) }
+                }
                 try link.parent.nameChanges.during { () throws(PublishFailure) in
                     try version.copy.publish(
                         as: link.name, in: folder, replacing: published.identity, keepingTimes: !plan.setsModificationTime, times

@@ -104,7 +104,7 @@ extension SaveService {
         _ = ifActive(versions) { state, machine in
             if state.working[node.versionID] == nil {
                 state.times = times.joined(with: state.times)
-            } else if times.modified {
+            } else if times.modified != nil {
                 machine.timesSet(node.versionID)
             }
         }

@@ -46,6 +46,11 @@ extension DocumentSaves {
         if let index = index(of: working) { saves[index].hasTimeSet = true }
     }
 
+    /// When a working copy was last written: times that others set later count. Nil if its saver has set them itself since.
+    public func lastWrite(of working: VersionID) -> UInt64? {
+        index(of: working).flatMap { saves[$0].hasTimeSet ? nil : saves[$0].lastActivity }
+    }
+
     /// fsync and fdatasync (rule 9). The mount publishes, then makes the file durable that the handle is on.
     public mutating func sync(_ handle: SaveHandle) -> SaveStep {
         markOpen(handle)

@@ -20,8 +20,7 @@ extension DocumentSaves {
                 PublishPlan(
                     mode: mode, replaced: published,
                     keepsReplaced: save.fault != nil || publications != save.basis && publisher != save.opener,
-                    setsModificationTime: !save.hasTimeSet && now > save.lastActivity + Self.noticeableDelay,
-                    hasTimeSet: save.hasTimeSet))
+                    setsModificationTime: !save.hasTimeSet && now > save.lastActivity + Self.noticeableDelay))
         } else if cause != .closed {
             return .none
         }

@@ -114,18 +114,14 @@ public struct PublishPlan: Hashable, Sendable {
     public let keepsReplaced: Bool
     /// The modification time is to be set to now (rule 9).
     public let setsModificationTime: Bool
-    /// The saver has set the times itself after its last write: others' do not count.
-    public let hasTimeSet: Bool
 
     public init(
-        mode: PublishMode, replaced: VersionID, keepsReplaced: Bool = false, setsModificationTime: Bool = false,
-        hasTimeSet: Bool = false
+        mode: PublishMode, replaced: VersionID, keepsReplaced: Bool = false, setsModificationTime: Bool = false
     ) {
         self.mode = mode
         self.replaced = replaced
         self.keepsReplaced = keepsReplaced
         self.setsModificationTime = setsModificationTime
-        self.hasTimeSet = hasTimeSet
     }
 }
 

@@ -25,20 +25,40 @@ struct VersionAttributes: Sendable {
     let project: UInt32
 
     /// Three system calls and one more for each extended attribute, of which `trusted.*` are seen with CAP_SYS_ADMIN only;
-    /// one more where there are projects.
+    /// one more where there are projects, or an access list.
     init(of file: Descriptor, isDocument: Bool, hasProjects: Bool, status known: cl_status? = nil) throws(AttributeFailure) {
         var status = known ?? cl_status()
         if known == nil, case let result = cl_statx_fd(file.number, &status), result < 0 {
             throw AttributeFailure(.mode, Errno(rawValue: -result))
         }
+        extended = try Self.extendedAttributes(of: file, &status)
         self.status = status
         mode = status.st.st_mode & (isDocument ? 0o1777 : 0o7777)
-        extended = try Self.extendedAttributes(of: file)
         var flags: UInt32 = 0
         self.flags = cl_get_flags(file.number, &flags) < 0 ? 0 : flags
         var project: UInt32 = 0
         self.project = !hasProjects || cl_get_project(file.number, &project) < 0 ? 0 : project
     }
+
+    /// Of one moment with the status, where there is an access list: the kernel keeps that and the mode in one place, so a change
+    /// between two looks would pass for a change of one of them alone.
+    private static func extendedAttributes(
+        of file: Descriptor, _ status: inout cl_status
+    ) throws(AttributeFailure) -> [ExtendedAttribute] {
+        var found = try extendedAttributes(of: file)
+        for _ in 0..<maximumLooks where found.contains(where: { $0.name == ExtendedAttribute.accessList }) {
+            let before = status.st
+            let result = cl_statx_fd(file.number, &status)
+            if result < 0 { throw AttributeFailure(.mode, Errno(rawValue: -result)) }
+            let (old, new) = (before.st_ctim, status.st.st_ctim)
+            if before.st_mode == status.st.st_mode, old.tv_sec == new.tv_sec, old.tv_nsec == new.tv_nsec { break }
+            found = try extendedAttributes(of: file)
+        }
+        return found
+    }
+
+    /// Nobody changes attributes without a pause for longer.
+    private static let maximumLooks = 16
 
     private static func extendedAttributes(of file: Descriptor) throws(AttributeFailure) -> [ExtendedAttribute] {
         do throws(Errno) {

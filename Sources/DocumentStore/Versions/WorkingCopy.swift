@@ -51,7 +51,7 @@ public final class WorkingCopy: Sendable {
         }
         documentIdentity = FileIdentity(status)
         time = cl_realtime_coarse_ns()
-        baseIsYoung = !traits.hasFineTimes && time &- saturatedNanoseconds(status.st.st_ctim) < Self.youngNanoseconds
+        baseIsYoung = !traits.hasFineTimes && time &- saturatedNanoseconds(base.status.st.st_ctim) < Self.youngNanoseconds
 
         let hidden: HiddenPlace?
         (file, hidden) = try Self.made(in: folder, for: documentIdentity, mode: base.mode, versions.names, unnamed: unnamed)
