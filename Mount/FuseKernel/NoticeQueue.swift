@@ -1,8 +1,8 @@
 /// What the kernel is to be told, in order, until it has been. What waits already is not added again: it is told after the change, too.
 ///
 /// The kernel may hold `quire-notify` up for as long as an app's request takes, while any number of names change. So beyond `most` of
-/// them one notice stands for all: the kernel is to ask again for every name (`replacingEntries`). Contents are at most as many as
-/// there are inodes that the kernel knows.
+/// them, some 30 MB, one notice stands for all: the kernel is to ask again for every name (`replacingEntries`), on which it takes off
+/// whatever is mounted below. Contents are at most as many as there are inodes that the kernel knows.
 package struct NoticeQueue<Awaiting> {
     package enum Notice: Hashable, Sendable {
         /// A name in a folder may stand for something else.
@@ -23,7 +23,7 @@ package struct NoticeQueue<Awaiting> {
     private var paths: [Notice: Path] = [:]
     private var entries = 0
 
-    package init(most: Int = 10_000) { self.most = most }
+    package init(most: Int = 100_000) { self.most = most }
 
     /// - Parameter awaiting: are told when the kernel has been.
     package mutating func add(_ notice: Notice, path: Path? = nil, awaiting ones: [Awaiting] = []) {

@@ -32,9 +32,10 @@ public final class Notifier: @unchecked Sendable {
     ///   - path: the folder's, below the mount's root; nil if it has none. Called on the notifier's thread.
     ///   - seconds: waits until the kernel has done it, for so long at most: it may have to wait for a request that holds the
     ///     folder's lock.
+    /// - Returns: whether it is known to have done it.
     public func entryChanged(
         in folder: NodeID, name: [UInt8], path: @escaping @Sendable () -> [UInt8]?, waitingAtMost seconds: Double? = nil
-    ) {
+    ) -> Bool {
         enqueue(.entry(folder, name), path, waitingAtMost: seconds)
     }
 
@@ -64,16 +65,19 @@ public final class Notifier: @unchecked Sendable {
         quire_store(session, node.rawValue, content.baseAddress, content.count) == 0
     }
 
-    /// Has the kernel ask again for every name it knows, each when it is used next. Takes no lock in the kernel: called at once,
-    /// on any thread, inside requests too. False before Linux 6.16, which has no such notice.
-    public func everyNameChangedNow() -> Bool {
+    /// Has the kernel ask again for every name it knows, each when it is used next, and take off what is mounted there. Takes no lock in
+    /// the kernel. False before Linux 6.16, which has no such notice.
+    private func everyNameChanged() -> Bool {
         var header = quire_out_header()
         header.len = UInt32(clamping: MemoryLayout<quire_out_header>.size)
         header.error = QUIRE_FUSE_NOTIFY_INC_EPOCH
         return write(fuse_session_fd(session), &header, MemoryLayout<quire_out_header>.size) > 0
     }
 
-    private func enqueue(_ notice: NoticeQueue<Signal>.Notice, _ path: NoticeQueue<Signal>.Path? = nil, waitingAtMost seconds: Double? = nil) {
+    @discardableResult
+    private func enqueue(
+        _ notice: NoticeQueue<Signal>.Notice, _ path: NoticeQueue<Signal>.Path? = nil, waitingAtMost seconds: Double? = nil
+    ) -> Bool {
         let done = seconds.map { _ in Signal() }
         let hasTooMany = state.withLock { state in
             if !state.stopped { state.queue.add(notice, path: path, awaiting: done.map { [$0] } ?? []) }
@@ -81,14 +85,15 @@ public final class Notifier: @unchecked Sendable {
         }
         if hasTooMany { tellOfAllNames() }
         wake.signal()
-        if let done, let seconds { done.wait(seconds: seconds) }
+        guard let done, let seconds else { return false }
+        return done.wait(seconds: seconds)
     }
 
     /// One notice in place of many. What it stands for has happened before.
     private func tellOfAllNames() {
         let taken = state.withLock { $0.queue.replacingEntries() }
         guard !taken.isEmpty else { return }
-        if everyNameChangedNow() {
+        if everyNameChanged() {
             for done in taken.flatMap(\.awaiting) { done.signal() }
             return
         }

@@ -20,10 +20,14 @@ public final class Signal: @unchecked Sendable {
 
     public func wait() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
 
-    /// Waits `seconds` at most.
-    public func wait(seconds: Double) {
+    /// Waits `seconds` at most. Whether it was signalled.
+    @discardableResult
+    public func wait(seconds: Double) -> Bool {
         // Not by the clock that people set.
         let deadline = cl_monotonic_ns().adding(clamping: Int64(clamping: seconds * 1e9))
-        while cl_sem_wait_until(semaphore, deadline) == -EINTR {}
+        while true {
+            let result = cl_sem_wait_until(semaphore, deadline)
+            if result != -EINTR { return result == 0 }
+        }
     }
 }

@@ -2,6 +2,7 @@ import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
+import Synchronization
 import SystemPackage
 
 /// One OPENDIR, until its RELEASEDIR. What is kept to read it (the kernel's entries read ahead, a virtual folder's list) goes when
@@ -47,6 +48,8 @@ final class FolderHandle: @unchecked Sendable {
     /// Who opened it, for whom it counts.
     private let user: uid_t
     private let isCounted: Bool
+    private let isListing = Atomic<Bool>(false)
+    private let listedFolder = AtomicLazyReference<Node>()
     /// Bytes of `readAhead` and `list` that count for the user. Guarded by `reading`.
     private var charged = 0
 
@@ -78,6 +81,20 @@ final class FolderHandle: @unchecked Sendable {
     deinit {
         if isCounted { shares.giveBack(.openFolders, for: user) }
         if charged > 0 { shares.giveBack(.listingBytes, charged, for: user) }
+    }
+
+    /// READDIRPLUS comes by this handle. The folder counts it until `endListing`: the kernel takes the entries in before it asks for more
+    /// by the handle, or lets that go. Before the first entry is looked up.
+    func beginListing(of folder: Node) {
+        guard !isListing.load(ordering: .relaxed) else { return }
+        let folder = listedFolder.storeIfNil(folder)
+        if !isListing.exchange(true, ordering: .relaxed) { folder.listings.add(1, ordering: .sequentiallyConsistent) }
+    }
+
+    /// The kernel has taken in what was answered by this handle. Again: does nothing.
+    func endListing() {
+        guard isListing.exchange(false, ordering: .relaxed), let folder = listedFolder.load() else { return }
+        folder.listings.subtract(1, ordering: .sequentiallyConsistent)
     }
 
     /// What a virtual folder shows now. Throws ENOMEM if the user has begun too many listings.

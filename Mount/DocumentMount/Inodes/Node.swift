@@ -36,8 +36,8 @@ final class Node: @unchecked Sendable {
     /// Names in this folder that stand for other files within claims; nil if there never were any.
     let staged = AtomicLazyReference<StagedNames>()
 
-    /// When a READDIRPLUS of this folder was last answered, in nanoseconds on the monotonic clock.
-    let listed = Atomic<Int64>(0)
+    /// By how many handles of this folder READDIRPLUS was answered with entries that the kernel may have yet to take in.
+    let listings = Atomic<Int>(0)
 
     /// Changes of the file's names that are under way without the document's `naming`: since no document was being saved when they
     /// began. A save that begins meanwhile is not published before they are done.

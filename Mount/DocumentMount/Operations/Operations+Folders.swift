@@ -43,8 +43,8 @@ extension MountedFileSystem {
         _ caller: Caller, node: NodeID, handle: HandleID, offset: Int64, plus: Bool, into buffer: inout DirectoryBuffer
     ) throws(Errno) {
         let (node, handle) = (table.node(node), FolderHandle.of(handle))
-        if plus { node.listed.store(cl_monotonic_ns(), ordering: .relaxed) }
-        defer { if plus { node.listed.store(cl_monotonic_ns(), ordering: .relaxed) } }
+        // What was answered by this handle before, the kernel has taken in: an app reads at one place at a time.
+        if plus { handle.beginListing(of: node) } else { handle.endListing() }
         let view = stagedView(of: node, caller)
         switch handle.source {
         case .list(let item, let opener):
@@ -60,6 +60,7 @@ extension MountedFileSystem {
                     next: entry.next_offset, plus: plus, to: &buffer)
             } _: { entry in add(entry, caller, in: node, view, plus: plus, to: &buffer) }
         }
+        if buffer.isEmpty { handle.endListing() }
     }
 
     /// Adds an entry of a list; false when the buffer is full.
@@ -108,9 +109,10 @@ extension MountedFileSystem {
         // Before the lookup is counted.
         guard buffer.fits(nameLength: strlen(name)) else { return false }
         if let entry = try? lookup(caller, in: table.id(of: folder), name: name), entry.node != .none {
-            return buffer.add(name: name, entry: entry, next: next)
+            if saves.mayBeListed(table.node(entry.node)) { return buffer.add(name: name, entry: entry, next: next) }
+            forget(entry.node, count: 1)
         }
-        // Gone since it was listed, or not to be reached: the name alone.
+        // Gone since it was listed, not to be reached, or saved lately: the name alone.
         var status = stat()
         (status.st_ino, status.st_mode) = (ino_t(inode), type)
         return buffer.add(
@@ -120,7 +122,7 @@ extension MountedFileSystem {
     }
 
     func releaseFolder(_ handle: HandleID) {
-        _ = FolderHandle.consume(handle)
+        FolderHandle.consume(handle).endListing()
         openHandles.subtract(1, ordering: .relaxed)
     }
 

@@ -62,8 +62,10 @@ extension MountedFileSystem {
         if isRepeated, let entry = repeatedEntry(name, in: parent, folder) { return entry }
         do throws(Errno) {
             let isStaged = parent.staged.load()?.isUsed == true
-            let entry = try isStaged ? lookUpStaged(name, in: parent, folder, caller) : lookUp(name, in: parent, folder, caller)
-            return isRepeated ? onTheWay(entry) : entry
+            var entry = try isStaged ? lookUpStaged(name, in: parent, folder, caller) : lookUp(name, in: parent, folder, caller)
+            if isRepeated { return onTheWay(entry) }
+            if saves.sentOnToRename.isKnown(caller.thread, name, in: parent) { entry.validity = .none }
+            return entry
         } catch .noSuchFileOrDirectory {
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials(of: caller)) }
             saves.nameGone(name, in: parent, for: caller)

@@ -93,7 +93,7 @@ extension MountedFileSystem {
         }
         guard let found else { return false }
         // The kernel has given the old entry the new name.
-        _ = session.current?.notifier.everyNameChangedNow()
+        session.current?.notifier.nameChanged(EntryName(copying: new.name), in: new.parent, table)
         if let hidden = found.target?.hidden {
             if found.target?.base != nil { takeOver(from: new.name, in: newFolder, by: hidden) }
             // As who has it open is shown it in /proc.

@@ -94,7 +94,9 @@ extension Notifier {
     /// The name may stand for something else now, or for nothing.
     ///
     /// - Parameter seconds: waits until the kernel knows, for so long at most; without it, for nothing.
-    func nameChanged(_ name: EntryName, in folder: Node, _ table: NodeTable, waitingAtMost seconds: Double? = nil) {
+    /// - Returns: whether it is known to know.
+    @discardableResult
+    func nameChanged(_ name: EntryName, in folder: Node, _ table: NodeTable, waitingAtMost seconds: Double? = nil) -> Bool {
         entryChanged(in: table.id(of: folder), name: Array(name.bytes), path: { folder.path?.bytes }, waitingAtMost: seconds)
     }
 

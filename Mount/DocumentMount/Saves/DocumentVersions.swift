@@ -64,9 +64,15 @@ final class DocumentVersions: Sendable {
     /// Whether there is a machine. Changes with `state` held; whoever adds a writer to a node looks again with the node's state
     /// held, which `activate` takes afterwards.
     let isActive = Atomic<Bool>(false)
-    /// The kernel may have an entry that leads to the published version and holds for long: from a listing that was under way when
-    /// the save began, moved by a rename, or because the saver came by none (`FileHandle.Decision.isElsewhere`).
-    let hasLastingEntry = Atomic<Bool>(false)
+    /// A listing has told the kernel of the published version since a save began.
+    let isListed = Atomic<Bool>(true)
+    /// How often the kernel may have got an entry that leads to the published version and holds for long: from a listing that was under
+    /// way when the save began, moved by a rename, or because the saver came by none (`FileHandle.Decision.isElsewhere`).
+    let lastingEntries = Atomic<Int>(0)
+    /// So many of them the kernel is known to have forgotten.
+    let forgottenEntries = Atomic<Int>(0)
+
+    func noteLastingEntry() { lastingEntries.add(1, ordering: .sequentiallyConsistent) }
     /// A publication in place waits for the thread that copies, or is under way there.
     let isQueued = Atomic<Bool>(false)
     /// When a version last took the document's name, in nanoseconds on the monotonic clock.

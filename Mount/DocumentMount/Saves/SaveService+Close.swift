@@ -33,7 +33,7 @@ extension SaveService {
             version.doubtedAt.store(Self.now, ordering: .relaxed)
         }
         let step = ifActive(versions) { _, machine in machine.flush(handle.decision.save, facts) } ?? .none
-        try carryOut(step, versions)
+        try carryOut(step, versions, waitsForKernel: true)
     }
 
     /// Adds the opener's end to the facts, and takes a pidfd of the opener if the save goes on after this FLUSH.
@@ -91,7 +91,7 @@ extension SaveService {
     func synchronizing(_ handle: FileHandle) throws(Errno) {
         guard handle.decision.version != nil, let versions = handle.node.versions.load() else { return }
         let step = ifActive(versions) { _, machine in machine.sync(handle.decision.save) } ?? .none
-        try carryOut(step, versions)
+        try carryOut(step, versions, waitsForKernel: true)
     }
 
     /// Before a rename or link of the document's name by the caller: what it was saving there comes first (rule 7).

@@ -80,10 +80,10 @@ extension SaveService {
         try? carryOut(step, expected)
     }
 
-    /// A version without a name is asked for that nobody has open: the kernel has an entry that leads to it, and asks again for all.
+    /// A version without a name is asked for that nobody has open: the kernel has an entry that leads to it, and is to forget that.
     func foundWithoutName(_ node: Node) {
-        guard node.versions.load() != nil, node.state.withLock({ $0.isSuperseded && $0.handles.isEmpty }) else { return }
-        _ = session.current?.notifier.everyNameChangedNow()
+        guard let versions = node.versions.load(), node.state.withLock({ $0.isSuperseded && $0.handles.isEmpty }) else { return }
+        forgetName(of: versions)
     }
 
     /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself.
@@ -95,11 +95,14 @@ extension SaveService {
         return published ?? node
     }
 
+    /// How long a request may be on its way on a machine that is held up, by its disk or its host.
+    private static let longestRequest: Int64 = 10_000_000_000
+
     /// The version whose attributes are changed by a request that came with `node`: another one, if that replaced it while the request
     /// was on its way.
     func changed(_ node: Node) -> Node {
         guard let versions = node.versions.load(), versions.isSuperseded(node),
-            cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.longestListingTime
+            cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.longestRequest
         else { return node }
         return versions.state.withLock { $0.published } ?? node
     }
@@ -133,17 +136,24 @@ extension SaveService {
 
     // MARK: - Listings
 
-    /// So long after READDIRPLUS was answered the kernel may still be taking the entries in.
-    private static let listingTime: Int64 = 1_000_000_000
-    /// On a machine that is held up, by its disk or its host.
-    private static let longestListingTime: Int64 = 10_000_000_000
-
-    /// A save begins: entries of the document that are on their way to the kernel in a listing say that they hold for long.
+    /// A save begins: entries of the document that are on their way to the kernel in a listing say that they hold for long. To be
+    /// called with the document active, from when on entries are answered that do not.
     func noteListing(of folder: Node, _ versions: DocumentVersions) {
-        if cl_monotonic_ns() - folder.listed.load(ordering: .relaxed) < Self.listingTime {
-            versions.hasLastingEntry.store(true, ordering: .relaxed)
-        }
+        let isListed = versions.isListed.exchange(false, ordering: .sequentiallyConsistent)
+        if isListed, folder.listings.load(ordering: .sequentiallyConsistent) > 0 { versions.noteLastingEntry() }
     }
+
+    /// Whether a file that was looked up for a listing may go to the kernel with it. A document that is being saved, or was lately, is
+    /// listed by its name alone: its next save has nothing that the kernel would have to forget.
+    func mayBeListed(_ node: Node) -> Bool {
+        guard let versions = node.versions.load() else { return true }
+        guard cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) > Self.unlistedTime else { return false }
+        versions.isListed.store(true, ordering: .sequentiallyConsistent)
+        return !versions.isActive.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Programs that save often do so within this time. A listing costs one LOOKUP more for each document saved in it.
+    private static let unlistedTime: Int64 = 10_000_000_000
 
     /// A document was renamed, which the kernel has yet to hear. The name that it moves may have been found before the document's
     /// save began, and so hold for long and stand for what the save replaces, or has replaced: while it renames, nobody could
@@ -151,28 +161,26 @@ extension SaveService {
     func renamed(_ node: Node) {
         guard let versions = node.versions.load() else { return }
         let isActive = versions.isActive.load(ordering: .acquiring)
-        if isActive { versions.hasLastingEntry.store(true, ordering: .relaxed) }
-        guard isActive || cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.listingTime,
-            let notifier = session.current?.notifier, !notifier.everyNameChangedNow(), let link = node.currentLink
+        if isActive { versions.noteLastingEntry() }
+        if isActive || versions.wasJustReplaced { forgetName(of: versions) }
+    }
+
+    /// Has the kernel look the document's name up when it is used next; for nothing waits.
+    private func forgetName(of versions: DocumentVersions) {
+        guard let link = versions.state.withLock({ $0.published })?.currentLink else { return }
+        session.current?.notifier.nameChanged(link.name, in: link.parent, table)
+    }
+
+    /// A version was published: has the kernel forget an entry that leads to the one before and holds for long. It does so with the
+    /// folder locked, when it has taken in the listings that are under way: those that were answered before the save. None of our
+    /// locks is held.
+    func forgetLastingEntries(_ versions: DocumentVersions, waits: Bool) {
+        let lasting = versions.lastingEntries.load(ordering: .sequentiallyConsistent)
+        guard versions.forgottenEntries.load(ordering: .relaxed) < lasting, let notifier = session.current?.notifier,
+            let link = versions.state.withLock({ $0.published })?.currentLink
         else { return }
-        notifier.nameChanged(link.name, in: link.parent, table)
-    }
-
-    /// A version was published: has the kernel forget such an entry before the saver's close returns. All names at once where
-    /// the kernel can, since for that it waits for nobody; and once more at the next beat, for a listing that is being taken in at
-    /// this moment: the kernel counts its entries as of then (fuse_direntplus_link).
-    func forgetListed(_ versions: DocumentVersions, _ link: Node.Link) {
-        guard let notifier = session.current?.notifier else { return }
-        let wasListedLately = cl_monotonic_ns() - link.parent.listed.load(ordering: .relaxed) < Self.longestListingTime
-        if wasListedLately { asksAgain.store(true, ordering: .relaxed) }
-        guard versions.hasLastingEntry.exchange(false, ordering: .relaxed), !notifier.everyNameChangedNow() else { return }
-        notifier.nameChanged(link.name, in: link.parent, table, waitingAtMost: Self.longestWait)
-    }
-
-    /// At each beat of the clock.
-    func forgetListedLater() {
-        guard asksAgain.exchange(false, ordering: .relaxed) else { return }
-        _ = session.current?.notifier.everyNameChangedNow()
+        let isForgotten = notifier.nameChanged(link.name, in: link.parent, table, waitingAtMost: waits ? Self.longestWait : nil)
+        if isForgotten { versions.forgottenEntries.max(lasting, ordering: .relaxed) }
     }
 
     /// The kernel waits for the folder's lock, whose holder waits for one of our threads: there are more of these, but not

@@ -261,7 +261,7 @@ extension SaveService {
         let (working, published) = versions.state.withLock { ($0.working[version], $0.published) }
         let isElsewhere = request.version != version
         // It did not walk the path again, on which the kernel would have dropped the entry.
-        if isElsewhere { versions.hasLastingEntry.store(true, ordering: .relaxed) }
+        if isElsewhere { versions.noteLastingEntry() }
         var decision = FileHandle.Decision(save: request.handle, isElsewhere: isElsewhere)
         if case .live(let reason) = kind { decision.reason = reason }
         // The kernel knows the size of the node that it asked to open; another version's end is for its file to find.

@@ -9,7 +9,10 @@ import SystemPackage
 /// Carrying out what the machine says of a save.
 extension SaveService {
     /// Throws what the app is to be told. With no lock held.
-    func carryOut(_ step: SaveStep, _ versions: DocumentVersions) throws(Errno) {
+    ///
+    /// - Parameter waitsForKernel: until the kernel has forgotten the version that goes, a tenth of a second at most. Only in a request
+    ///   that holds no folder's lock in the kernel, and for which none that holds one waits.
+    func carryOut(_ step: SaveStep, _ versions: DocumentVersions, waitsForKernel: Bool = false) throws(Errno) {
         defer { settle(versions) }
         switch step {
         case .none: return
@@ -17,7 +20,9 @@ extension SaveService {
         case .discard(let id, let reason):
             drop(id, reason, versions)
             if let errno = reason.errno { throw Errno(rawValue: errno) }
-        case .publish(let id, let cause): try publish(id, cause, versions)
+        case .publish(let id, let cause):
+            defer { forgetLastingEntries(versions, waits: waitsForKernel) }
+            try publish(id, cause, versions)
         }
     }
 
@@ -111,7 +116,6 @@ extension SaveService {
             version.node.state.withLock { $0.written = Node.Seen(status.st) }
         }
         journal.written(version.node, version.caller)
-        forgetListed(versions, link)
         // Its times changed in the store, and the kernel did not do it.
         changedFolders.withLock { $0[ObjectIdentifier(link.parent)] = link.parent }
         // Who has the old version open sees that it has no name any more.

@@ -8,7 +8,7 @@ extension SaveService {
     /// On the thread of the clock.
     func tick() {
         sentOn.forgetOld()
-        forgetListedLater()
+        sentOnToRename.forgetOld()
         tellOfFolders()
         watches.tellOfWriting()
         for versions in activeDocuments {

@@ -29,10 +29,10 @@ final class SaveService: Sendable {
     /// Leaf. The documents that have a machine.
     private let active = Mutex<[ObjectIdentifier: DocumentVersions]>([:])
     let sentOn = SentOnThreads()
+    /// The same for rename(2) of a name that a claim is about to have for itself.
+    let sentOnToRename = SentOnThreads()
     /// Leaf. Folders in which versions were put under names, of which the kernel is to be told.
     let changedFolders = Mutex<[ObjectIdentifier: Node]>([:])
-    /// The kernel is to look all names up once more at the next beat.
-    let asksAgain = Atomic<Bool>(false)
     /// Leaf. Working copies that were not published and are open yet.
     let discarded = Mutex<[ObjectIdentifier: WorkingVersion]>([:])
     /// Threads that wait for saves to end.

@@ -48,6 +48,11 @@ final class SentOnThreads: Sendable {
         areSome && threads.withLock { $0[thread].map { !$0.isGone && cl_monotonic_ns() - $0.since < Self.patience } ?? false }
     }
 
+    /// Whether the thread was sent on from this name.
+    func isKnown(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Bool {
+        areSome && threads.withLock { $0[thread]?.isAt(name, in: parent) ?? false }
+    }
+
     /// Whether the open for which a thread was sent on is still to come, however long that takes.
     func isExpected(_ thread: pid_t) -> Bool { areSome && threads.withLock { $0[thread]?.isGone == false } }
 

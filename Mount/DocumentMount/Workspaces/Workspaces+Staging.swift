@@ -162,6 +162,7 @@ extension Workspaces {
             if flags & ~CL_RENAME_NOREPLACE != 0 { throw .invalidArgument }
             if let source, source.hidden == nil, !source.isNew { throw .noSuchFileOrDirectory }
             if flags & CL_RENAME_NOREPLACE != 0, let target, target.isThere { throw .fileExists }
+            try lookAgain(at: oldName, in: old.parent, caller)
             let place = target?.staged.hidden ?? newName
             let origin =
                 source.map(\.staged.origin) ?? target.flatMap { self.origin(oldName, in: old.parent, for: $0.staged.claim) }
@@ -180,6 +181,16 @@ extension Workspaces {
             }
             return (source?.staged, target?.staged)
         }
+    }
+
+    /// The kernel gives the old name's entry the new name, and what it leads to holds for those who work for the claim alone. So that it
+    /// asks for that at the next use, the rename is answered ESTALE once: the kernel looks the old name up again, which is answered as not
+    /// to be remembered.
+    private func lookAgain(at name: EntryName, in folder: Node, _ caller: Caller) throws(Errno) {
+        guard folder.staged.load()?[name].isEmpty ?? true, caller.thread > 0, !saves.sentOnToRename.take(caller.thread)
+        else { return }
+        saves.sentOnToRename.note(caller.thread, at: Node.Link(parent: folder, name: name))
+        throw .staleNFSFileHandle
     }
 
     /// Whether a document is renamed that its claim is there to move, and nothing was saved of it yet, nor where it goes.

@@ -145,8 +145,7 @@ final class Workspaces: Sendable {
     }
 
     func forget(_ name: EntryName, in folder: Node) {
-        guard let notifier = saves.session.current?.notifier, !notifier.everyNameChangedNow() else { return }
-        notifier.nameChanged(name, in: folder, table)
+        saves.session.current?.notifier.nameChanged(name, in: folder, table)
     }
 
     /// The names that may be staged for a claim, of which there are no more from now on. To be followed by `ended`.
