@@ -53,9 +53,13 @@ extension Workspaces {
         guard let names = place.folder.staged.load(), let folder = try? locator.folder(place.folder) else { return false }
         return names.changing.withLock {
             guard let staged = names[place.name, claim], let hidden = staged.hidden, let copy = staged.copy,
-                copy.isUntouched(in: folder), let version = known(hidden, in: folder),
-                version.versions.load()?.isActive.load(ordering: .relaxed) != true, version.state.withLock({ $0.handles.isEmpty })
+                copy.isUntouched(in: folder)
             else { return false }
+            // What the kernel has forgotten nobody has open.
+            if let version = known(hidden, in: folder) {
+                guard version.versions.load()?.isActive.load(ordering: .relaxed) != true, version.state.withLock({ $0.handles.isEmpty })
+                else { return false }
+            }
             unstage(place, for: claim)
             remove(hidden, in: place.folder, by: staged.caller)
             return true
