@@ -18,6 +18,8 @@ final class FanotifySource: ChangeSource {
     private let resolver: FolderResolver
     private let log: Logger
     private let ownPID = getpid()
+    /// The last process that was looked at, and whether it is a child of this one.
+    private var lastCloser: (pid: pid_t, isChild: Bool) = (0, false)
     /// What is asked for: renames with both names, or their two halves before Linux 5.17.
     private let mask: UInt64
     private let isEnding = Atomic(false)
@@ -93,7 +95,7 @@ final class FanotifySource: ChangeSource {
         while try check(cl_fanotify_next(bytes.baseAddress, bytes.count, &offset, &event)) == 1 {
             let moved = event.mask & (CL_FAN_RENAME | CL_FAN_MOVED_FROM | CL_FAN_MOVED_TO) != 0
             if moved, event.mask & CL_FAN_ONDIR != 0 { resolver.foldersMoved() }
-            if event.pid == ownPID { continue }
+            if event.pid == ownPID || isInherited(event) { continue }
             if isEnding.load(ordering: .relaxed) { return }
             if event.mask & CL_FAN_Q_OVERFLOW != 0 {
                 resolver.foldersMoved()
@@ -102,6 +104,16 @@ final class FanotifySource: ChangeSource {
             }
             try tell(event, into: &changes)
         }
+    }
+
+    /// Whether a file that this process wrote was closed by a child of its own, which had it between posix_spawn(3) and its exec: no
+    /// child writes in the store.
+    private func isInherited(_ event: cl_fanotify_event) -> Bool {
+        guard event.mask & Self.contents == CL_FAN_CLOSE_WRITE, event.pid > 0 else { return false }
+        if lastCloser.pid != event.pid {
+            lastCloser = (event.pid, ProcessStat(of: event.pid)?.parent == ownPID)
+        }
+        return lastCloser.isChild
     }
 
     private func tell(_ event: cl_fanotify_event, into changes: inout [OutsideChange]) throws(Errno) {

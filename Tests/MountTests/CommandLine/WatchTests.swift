@@ -141,7 +141,7 @@ extension MountTests {
             try withMount { (mount: Mount) throws in
                 #expect(try mount.shell("""
                     first() {
-                        quire watch --json --since "$1" "$M" >"$T/since" & local watcher=$!
+                        : >"$T/since"; quire watch --json --since "$1" "$M" >>"$T/since" & local watcher=$!
                         eventually '[ $(wc -l <"$T/since") -ge '"$2 ]"; kill $watcher; head -n "$2" "$T/since"
                     }
                     quire watch --json "$M" >"$T/last" & watcher=$!
