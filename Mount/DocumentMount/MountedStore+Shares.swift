@@ -1,7 +1,7 @@
 import DocumentIndex
 public import StorePrimitives
 
-/// What users have of the shared resources, for `quire status`; what the index keeps is counted there.
+/// The use of the shared resources, for `quire status`. The index counts its own.
 extension MountedStore {
     public func bound(of resource: SharedResource) -> SharedResource.Bound {
         switch resource {

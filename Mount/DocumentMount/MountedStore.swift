@@ -232,7 +232,7 @@ public final class MountedStore: Sendable {
         }
     }
 
-    /// What users may have here. A desktop's cache is its user's own.
+    /// The bounds of this mount. A desktop's cache is its user's own and has none.
     private static func shares(_ configuration: MountConfiguration) -> UserShares {
         var bounds = HandleShares.bounds(isForOne: !configuration.options.allowOther)
         let kept = configuration.keptLimits

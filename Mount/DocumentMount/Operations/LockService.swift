@@ -51,7 +51,7 @@ final class LockService: @unchecked Sendable {
             answers = granted(decision.granted, &state)
             defer { noteUse(state) }
             guard case .parked(let waiter, _) = decision.outcome else { return decision.outcome }
-            // What is not to be waited for may be parked for a moment, too.
+            // The table parks a request that does not wait for a moment, too, if a RELEASE may be on its way.
             guard let share else {
                 _ = state.table.cancel(waiter)
                 return .refused

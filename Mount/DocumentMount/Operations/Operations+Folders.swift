@@ -43,7 +43,7 @@ extension MountedFileSystem {
         _ caller: Caller, node: NodeID, handle: HandleID, offset: Int64, plus: Bool, into buffer: inout DirectoryBuffer
     ) throws(Errno) {
         let (node, handle) = (table.node(node), FolderHandle.of(handle))
-        // What was answered by this handle before, the kernel has taken in: an app reads at one place at a time.
+        // The kernel has taken in the answers that this handle was given before: an app reads at one place at a time.
         if plus { handle.beginListing(of: node) } else { handle.endListing() }
         let view = stagedView(of: node, caller)
         switch handle.source {

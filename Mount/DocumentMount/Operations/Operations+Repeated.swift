@@ -88,7 +88,7 @@ extension MountedFileSystem {
             guard removal.isLookedUp else { throw .resourceBusy }
             return
         }
-        // Who has removed it is not known.
+        // The process that removed it is not known.
         let pin = Pin(folder.state.withLock { $0.folder }, for: geteuid(), of: shares)
         folder.lost(in: parent, name: name, pin: pin, isLast: true)
         table.detach(folder)

@@ -31,7 +31,7 @@ final class Repeater: Sendable {
     }
 
     private let log: Logger
-    /// What is not done while there is no process, for the log.
+    /// The words of the log for what happens while there is no process.
     private let purpose: String
     /// In milliseconds.
     private let answerTime: Int32
