@@ -16,6 +16,8 @@ final class Dispatcher: @unchecked Sendable {
     final class Slot: Sendable {
         /// Odd while a request is worked on; each start and each end counts one.
         fileprivate let progress = Atomic<UInt64>(0)
+        /// Whether it does what was put aside (`RequestShares`), and does not read.
+        let isAside: Bool
         fileprivate let isSeated = Atomic<Bool>(false)
         /// How often the thread had to wait for a request.
         fileprivate let waits = Atomic<UInt64>(0)
@@ -26,6 +28,8 @@ final class Dispatcher: @unchecked Sendable {
         /// Whether it was put aside: `RequestShares` counts it then.
         fileprivate let isPutAside = Atomic<Bool>(false)
 
+        fileprivate init(isAside: Bool) { self.isAside = isAside }
+
         fileprivate var claim: RequestShares.Claim {
             RequestShares.Claim(
                 user: user.load(ordering: .relaxed), item: item.load(ordering: .relaxed), device: device.load(ordering: .relaxed))
@@ -34,6 +38,7 @@ final class Dispatcher: @unchecked Sendable {
 
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let seatFreed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let madeReady = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     // Guarded by `lock`.
     private var seats = minimumSeats
     private var taken = 0
@@ -51,50 +56,62 @@ final class Dispatcher: @unchecked Sendable {
     private static let tick: UInt32 = 5_000
     /// When a request was last answered, in microseconds on the monotonic clock.
     private let lastAnswer = Atomic<Int>(0)
+    /// When a thread that reads last answered a request, which was not put aside; as `lastAnswer`.
+    private let lastRead = Atomic<Int>(0)
     /// With one processor who looks out only keeps the app from asking.
     private let mayLookOut: Bool
     /// Until when nobody looks out, because others need the processors; as `lastAnswer`.
     private let busyUntil = Atomic<Int>(0)
     /// Microseconds.
     private static let longestGap = 80
+    private static let activity = 10_000
+    private static let longestPause = 1_000
     static let longestYield = 500
     private static let busyTime = 100_000
     private let isPulseAsleep = Atomic<Bool>(false)
     private let pulse = Signal()
 
+    /// - Parameter threads: those that read; others do what was put aside.
     init(threads: Int, cores: Int, limits: UserShares) {
-        slots = (0..<threads).map { _ in Slot() }
-        shares = RequestShares(threads: threads, limits: limits)
+        slots = (0..<threads + RequestShares.threadsAside(besides: threads)).map { Slot(isAside: $0 >= threads) }
+        shares = RequestShares(threads: threads, cores: cores, limits: limits)
         mayLookOut = cores > 1
         maximumSeats = max(Self.minimumSeats, min(cores, threads - 1))
         pthread_mutex_init(lock, nil)
         pthread_cond_init(seatFreed, nil)
+        pthread_cond_init(madeReady, nil)
     }
 
     deinit {
         pthread_mutex_destroy(lock)
         pthread_cond_destroy(seatFreed)
+        pthread_cond_destroy(madeReady)
         lock.deallocate()
         seatFreed.deallocate()
+        madeReady.deallocate()
     }
 
     enum Turn {
         case seat
-        /// A request that was put aside is to be served first.
+        /// One that was put aside is to be served.
         case request(RequestShares.Waiting)
         case over
     }
 
-    /// Waits for a seat unless the thread has one, or for a request that was put aside.
+    /// Waits for a seat unless the thread has one, or, if it does not read, for a request that was put aside.
     func takeTurn(_ slot: Slot) -> Turn {
         if slot.isSeated.load(ordering: .relaxed) { return .seat }
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         while true {
             if isOver { return .over }
-            if let waiting = shares.takeReady() { return .request(waiting) }
-            if taken < seats { break }
-            pthread_cond_wait(seatFreed, lock)
+            if slot.isAside {
+                if let waiting = shares.takeReady() { return .request(waiting) }
+                pthread_cond_wait(madeReady, lock)
+            } else {
+                if taken < seats { break }
+                pthread_cond_wait(seatFreed, lock)
+            }
         }
         taken += 1
         slot.isSeated.store(true, ordering: .relaxed)
@@ -128,7 +145,16 @@ final class Dispatcher: @unchecked Sendable {
     func ended(_ slot: Slot, began: Int, at time: Int) {
         slot.progress.wrappingAdd(1, ordering: .relaxed)
         lastAnswer.store(time, ordering: .relaxed)
+        if !slot.isAside { lastRead.store(time, ordering: .relaxed) }
         users.used(slot.user.load(ordering: .relaxed), microseconds: time &- began)
+    }
+
+    /// How long a thread rests after a request that was put aside, in microseconds: as long as it has worked, while other users ask for
+    /// something. The apps whose requests are put aside need processors, too, and get as much time as they are answered.
+    func pause(after request: RequestShares.Waiting, microseconds: Int, at time: Int) -> UInt32 {
+        guard request.claim.user != RequestShares.Claim.lettingGo else { return 0 }
+        guard time &- lastRead.load(ordering: .relaxed) < Self.activity else { return 0 }
+        return UInt32(clamping: min(microseconds, Self.longestPause))
     }
 
     /// As `RequestShares.putAside`; has a thread take what is ready.
@@ -148,7 +174,7 @@ final class Dispatcher: @unchecked Sendable {
 
     private func wake(_ threads: Int) {
         pthread_mutex_lock(lock)
-        for _ in 0..<min(threads, slots.count) { pthread_cond_signal(seatFreed) }
+        for _ in 0..<min(threads, slots.count) { pthread_cond_signal(madeReady) }
         pthread_mutex_unlock(lock)
     }
 
@@ -175,6 +201,7 @@ final class Dispatcher: @unchecked Sendable {
         pthread_mutex_lock(lock)
         isOver = true
         pthread_cond_broadcast(seatFreed)
+        pthread_cond_broadcast(madeReady)
         pthread_mutex_unlock(lock)
         pulse.signal()
     }
@@ -195,13 +222,13 @@ final class Dispatcher: @unchecked Sendable {
             pthread_mutex_lock(lock)
             let over = isOver
             var isQuiet = true
-            var held: [RequestShares.Claim] = []
+            var (held, slow): ([RequestShares.Claim], [RequestShares.Claim]) = ([], [])
             for (index, slot) in slots.enumerated() {
                 let now = (progress: slot.progress.load(ordering: .relaxed), waits: slot.waits.load(ordering: .relaxed))
                 defer { before[index] = now }
                 if now.progress != before[index].progress || now.progress % 2 == 1 { isQuiet = false }
-                if now.progress % 2 == 1, now.progress == before[index].progress, !slot.isPutAside.load(ordering: .relaxed) {
-                    held.append(slot.claim)
+                if now.progress % 2 == 1, now.progress == before[index].progress {
+                    if slot.isPutAside.load(ordering: .relaxed) { slow.append(slot.claim) } else { held.append(slot.claim) }
                 }
                 guard slot.isSeated.load(ordering: .relaxed) else { continue }
                 if now.progress % 2 == 1, now.progress == before[index].progress {
@@ -216,8 +243,8 @@ final class Dispatcher: @unchecked Sendable {
             }
             let now = cl_monotonic_ns()
             users.beat(at: now)
-            let (ready, late) = shares.beat(held: held, heavy: users.heavy, at: now)
-            for _ in 0..<min(ready, slots.count) { pthread_cond_signal(seatFreed) }
+            let (ready, late) = shares.beat(held: held, slow: slow, heavy: users.heavy, at: now)
+            for _ in 0..<min(ready, slots.count) { pthread_cond_signal(madeReady) }
             pthread_mutex_unlock(lock)
             for request in late { onLate(request) }
             if over { return }

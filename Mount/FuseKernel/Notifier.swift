@@ -15,7 +15,7 @@ public final class Notifier: @unchecked Sendable {
     }
     private let session: OpaquePointer
     private let fileSystem: any FileSystemOperations
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let wake = Signal()
     /// Nil once it has ended.
     private let thread = Mutex<NamedThread?>(nil)

@@ -16,9 +16,12 @@ public struct RequestShare: Hashable, Sendable {
 /// Two rules. *Shares*: no user, no document and no file system mounted inside the store holds more than a quarter of the threads,
 /// whatever its requests wait for; only requests that take longer than a beat of the pulse count, and those that were put aside.
 /// *Heavy users*: requests are read in turn, so a user whose requests take the reading threads' time delays everybody's, quick as each may
-/// be. Where several users are active, requests of those are put aside as well, and done by threads that do not read.
+/// be. Where several users are active, requests of those are put aside as well, and done by as many threads as
+/// half of the processors, and one more for each that is slow: more would only contend with everybody for processors and locks.
 ///
-/// What was put aside is handed on in the order it came as others of the same end. A request that has waited too long is answered
+/// Threads of their own do what was put aside, which are nicer than those that read.
+///
+/// What was put aside is handed on as others of the same end, of each user in the order it came. A request that has waited too long is answered
 /// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which are nobody's and may free a large file's blocks, have a share of
 /// their own, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody has too much a
 /// request costs one atomic look.
@@ -58,9 +61,9 @@ package final class RequestShares: @unchecked Sendable {
         package let header: Header
         package let claim: Claim
         package let bytes: RequestBytes
-        fileprivate let since: Int64
+        let since: Int64
 
-        fileprivate init(_ header: Header, _ claim: Claim, _ bytes: RequestBytes, at time: Int64) {
+        init(_ header: Header, _ claim: Claim, _ bytes: RequestBytes, at time: Int64) {
             (self.header, self.claim, self.bytes, since) = (header, claim, bytes, time)
         }
     }
@@ -77,57 +80,54 @@ package final class RequestShares: @unchecked Sendable {
 
     private struct State {
         /// By requests that were not put aside and took longer than the last beat.
-        var held: [Key: Int] = [:]
+        var held = ClaimCounts()
         /// By requests that were put aside, and are being done or ready to be.
-        var begun: [Key: Int] = [:]
+        var begun = ClaimCounts()
         /// Of these, without what lets go.
         var begunCount = 0
+        /// Of these, what has taken longer than the last beat.
+        var slow = ClaimCounts()
         var heavy: Set<Int> = []
-        /// In the order they came.
-        var waiting: [Waiting] = []
+        var waiting = WaitingRequests()
         var ready: [Waiting] = []
 
         mutating func begin(_ request: Waiting) {
-            for key in RequestShares.keys(of: request.claim) { begun[key, default: 0] += 1 }
+            begun.add(request.claim)
             if request.claim.user != Claim.lettingGo { begunCount += 1 }
             ready.append(request)
         }
 
         mutating func end(_ claim: Claim) {
-            for key in RequestShares.keys(of: claim) {
-                let left = begun[key, default: 0] - 1
-                begun[key] = left > 0 ? left : nil
-            }
+            begun.remove(claim)
             if claim.user != Claim.lettingGo { begunCount -= 1 }
+        }
+
+        func isHeavy(_ user: UInt64) -> Bool {
+            user != 0 && user != Claim.lettingGo && !heavy.isEmpty && heavy.contains(HeavyUsers.place(of: user))
         }
     }
 
-    private enum Key: Hashable {
-        case user(UInt64)
-        case item(UInt64)
-        case device(UInt64)
-    }
-
     /// Leaf, but for the counters of `limits`.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     /// What one of each may hold.
     package let share: Int
-    /// What requests that were put aside may hold together: the other threads are for everybody else.
+    /// What a heavy user may hold, besides what is slow: what keeps processors busy leaves others half of them.
+    private let heavyShare: Int
+    /// What requests that were put aside may hold together.
     private let most: Int
     private let limits: UserShares
     private let isLimiting = Atomic<Bool>(false)
     private let areReady = Atomic<Bool>(false)
-    /// A publication in place of a large document takes so long.
-    package static let patience: Int64 = 30_000_000_000
-    /// A close(2) is the last to tell the app of an error.
-    package static let patienceOfClose: Int64 = 300_000_000_000
     /// Of what waits, how much is looked at whenever a request ends. All of it is looked at with each beat.
     private static let lookAhead = 64
-    private static let flush: UInt32 = 25
 
-    package init(threads: Int, limits: UserShares) {
+    /// How many threads do what was put aside, besides so many that read.
+    package static func threadsAside(besides threads: Int) -> Int { max(1, threads / 2) }
+
+    package init(threads: Int, cores: Int, limits: UserShares) {
         share = max(1, threads / 4)
-        most = max(1, threads / 2)
+        heavyShare = max(1, min(cores / 2, share))
+        most = Self.threadsAside(besides: threads)
         self.limits = limits
     }
 
@@ -140,12 +140,11 @@ package final class RequestShares: @unchecked Sendable {
     ///
     /// - Parameter bytes: called if so, with the lock held: the request is no longer the caller's.
     package func putAside(_ header: Header, _ claim: Claim, at time: Int64, bytes: () -> RequestBytes) -> Decision {
-        guard !Self.neverWait.contains(header.opcode) else { return .served }
+        guard !Self.neverWaits(header.opcode) else { return .served }
         return state.withLock { state in
             let mayBegin = mayBegin(claim, state)
             let lettingGo = claim.user == Claim.lettingGo
-            let isHeavy = lettingGo ? !state.heavy.isEmpty : claim.user != 0 && state.heavy.contains(HeavyUsers.place(of: claim.user))
-            guard !mayBegin || isHeavy else { return .served }
+            guard !mayBegin || (lettingGo ? !state.heavy.isEmpty : state.isHeavy(claim.user)) else { return .served }
             guard lettingGo || take(header) else { return .refused }
             let request = Waiting(header, claim, bytes(), at: time)
             guard mayBegin else {
@@ -183,25 +182,20 @@ package final class RequestShares: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - held: what requests are about that were not put aside and have taken longer than a beat.
+    ///   - slow: the same of those that were put aside.
     ///   - heavy: the users who take so much of the threads' time that others would wait, see `HeavyUsers`.
     /// Returns how many are ready, and which have waited too long and are to be answered EBUSY.
-    package func beat(held: [Claim], heavy: Set<Int> = [], at time: Int64) -> (ready: Int, late: [Waiting]) {
+    package func beat(
+        held: [Claim], slow: [Claim] = [], heavy: Set<Int> = [], at time: Int64
+    ) -> (ready: Int, late: [Waiting]) {
         guard held.count >= share || !heavy.isEmpty || isLimiting.load(ordering: .relaxed) else { return (0, []) }
         let (ready, late) = state.withLock { state in
-            state.held = [:]
-            for claim in held { for key in Self.keys(of: claim) { state.held[key, default: 0] += 1 } }
+            (state.held, state.slow) = (ClaimCounts(held), ClaimCounts(slow))
             state.heavy = heavy
             beginNext(&state, lookingAt: .max)
-            var late: [Waiting] = []
-            state.waiting.removeAll { request in
-                let isLate = request.claim.user != Claim.lettingGo
-                    && time - request.since > (request.header.opcode == Self.flush ? Self.patienceOfClose : Self.patience)
-                if isLate { late.append(request) }
-                return isLate
-            }
+            let late = state.waiting.takeLate(at: time)
             isLimiting.store(
-                !heavy.isEmpty || !state.waiting.isEmpty || !state.begun.isEmpty || state.held.contains { $0.value >= share },
-                ordering: .relaxed)
+                !heavy.isEmpty || !state.waiting.isEmpty || !state.begun.isEmpty || state.held.most >= share, ordering: .relaxed)
             return (state.ready.count, late)
         }
         for request in late { letGo(of: request) }
@@ -210,14 +204,10 @@ package final class RequestShares: @unchecked Sendable {
 
     /// Takes a request out, for whoever answers it: its caller got a signal. `isToBe` is called with no lock held.
     package func take(_ unique: UInt64, if isToBe: (Waiting) -> Bool) -> Waiting? {
-        let found = state.withLock { $0.waiting.first { $0.header.unique == unique } }
-        guard let found, isToBe(found) else { return nil }
-        let taken = state.withLock { state -> Waiting? in
-            guard let index = state.waiting.firstIndex(where: { $0 === found }) else { return nil }
-            return state.waiting.remove(at: index)
-        }
-        if let taken { letGo(of: taken) }
-        return taken
+        guard let found = state.withLock({ $0.waiting.first(unique) }), isToBe(found) else { return nil }
+        guard state.withLock({ $0.waiting.remove(found) }) else { return nil }
+        letGo(of: found)
+        return found
     }
 
     private func take(_ header: Header) -> Bool {
@@ -234,31 +224,28 @@ package final class RequestShares: @unchecked Sendable {
     }
 
     private func mayBegin(_ claim: Claim, _ state: State) -> Bool {
-        (state.begunCount < most || claim.user == Claim.lettingGo)
-            && Self.keys(of: claim).allSatisfy { state.held[$0, default: 0] + state.begun[$0, default: 0] < share }
+        mayBegin(claim.user, state) && state.held.item(claim.item) + state.begun.item(claim.item) < share
+            && state.held.device(claim.device) + state.begun.device(claim.device) < share
     }
 
-    /// Has what waits begin, the first first.
+    /// Whether anything of a user's may.
+    private func mayBegin(_ user: UInt64, _ state: State) -> Bool {
+        guard state.begunCount < most || user == Claim.lettingGo else { return false }
+        let share = state.isHeavy(user) ? min(share, heavyShare + state.slow.user(user)) : share
+        return state.held.user(user) + state.begun.user(user) < share
+    }
+
+    /// Has what waits begin, of each user the first first.
     private func beginNext(_ state: inout State, lookingAt count: Int) {
-        var index = 0
-        while index < min(state.waiting.count, count) {
-            if mayBegin(state.waiting[index].claim, state) {
-                state.begin(state.waiting.remove(at: index))
-            } else {
-                index += 1
-            }
+        for user in state.waiting.users {
+            while mayBegin(user, state),
+                let first = state.waiting.first(of: user, lookingAt: count, where: { mayBegin($0, state) }),
+                state.waiting.remove(first)
+            { state.begin(first) }
         }
         areReady.store(!state.ready.isEmpty, ordering: .relaxed)
     }
 
-    private static func keys(of claim: Claim) -> [Key] {
-        var keys: [Key] = []
-        if claim.user != 0 { keys.append(.user(claim.user)) }
-        if claim.item != 0 { keys.append(.item(claim.item)) }
-        if claim.device != 0 { keys.append(.device(claim.device)) }
-        return keys
-    }
-
     /// INIT, INTERRUPT, DESTROY, NOTIFY_REPLY.
-    private static let neverWait: Set<UInt32> = [26, 36, 38, 41]
+    private static func neverWaits(_ opcode: UInt32) -> Bool { opcode == 26 || opcode == interrupt || opcode == 38 || opcode == 41 }
 }

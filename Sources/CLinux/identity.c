@@ -49,6 +49,17 @@ int cl_effective_access(int fd, int mode) {
 }
 int cl_set_groups(size_t count, const gid_t *groups) { return syscall(SYS_setgroups, count, groups) < 0 ? -errno : 0; }
 int cl_set_thread_nice(int nice) { return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice) < 0 ? -errno : 0; }
+int cl_set_thread_slice(unsigned long long nanoseconds) {
+    // struct sched_attr as of its first version; glibc 2.36 has none.
+    struct {
+        unsigned int size, policy;
+        unsigned long long flags;
+        int nice;
+        unsigned int priority;
+        unsigned long long runtime, deadline, period;
+    } attributes = {.size = sizeof attributes, .nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid)), .runtime = nanoseconds};
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) < 0 ? -errno : 0;
+}
 int cl_set_thread_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0) < 0 ? -errno : 0; }
 #include <sys/stat.h>
 static __thread struct {

@@ -1,9 +1,9 @@
-import Glibc
+public import Glibc
 
-/// A pthread mutex, for the few places where `Mutex` does not fit: its body may throw and use what the caller borrows, and
-/// with more threads than cores it costs under 100 ns where the priority-inheriting futex costs thousands.
+/// A pthread mutex, for the few places where `Mutex` does not fit: its body may throw and use what the caller borrows.
+/// See `Guarded` for a value with such a lock.
 public final class ThreadLock: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     public init() { pthread_mutex_init(mutex, nil) }
 
@@ -12,6 +12,7 @@ public final class ThreadLock: @unchecked Sendable {
         mutex.deallocate()
     }
 
+    @inlinable
     public func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -138,8 +138,8 @@ struct PresenterTests {
         let id = table.register(Self.presenter("a"))
         let intent = ClaimTests.write("a")
         let (inquiry, questions) = try asking(&table, intent, until: 10)
-        #expect(table.nextDeadline == 10 && table.expire(now: 9) == [])
-        #expect(table.expire(now: 10) == [inquiry] && table.nextDeadline == nil && table.expire(now: 11) == [])
+        #expect(table.nextDeadline == 10 && table.expireNext(now: 9) == nil)
+        #expect(table.expireNext(now: 10) == inquiry && table.nextDeadline == nil && table.expireNext(now: 11) == nil)
         let outcome = table.outcome(of: inquiry)
         #expect(outcome?.silent == [id] && outcome?.failures == [])
         // It may let go late, and is to have the item back then.
@@ -155,10 +155,28 @@ struct PresenterTests {
         let ids = (0..<50_000).map { table.register(Self.presenter("folder/\($0)")) }
         for id in ids { table.setUnsavedChanges(true, of: id) }
         let (inquiry, questions) = try asking(&table, ClaimTests.write("folder", .deleting), until: 10)
-        #expect(questions.count == ids.count)
+        #expect(questions.count == PresenterTable.mostForClaim)
         for number in 0..<1_000 { _ = try opening(&table, Self.path("folder/\(number)"), until: 10) }
         for id in ids { _ = table.remove(id) }
         #expect(table.end(inquiry) == [] && table.isEmpty)
+    }
+
+    /// What one user presents makes nobody's open longer: of each user the nearest are asked.
+    @Test func theNearestPresentersOfEachUserAreAsked() throws {
+        var table = PresenterTable()
+        let far = (0..<1_000).map { _ in table.register(Self.presenter("", contents: true)) }
+        let near = (0..<20).map { _ in table.register(Self.presenter("a/b")) }
+        let other = table.register(
+            Presenter(of: Self.path("a"), coversContents: true, owner: ClaimTests.claimant(7, user: 77), moment: Self.moment))
+        for id in far + near + [other] { table.setUnsavedChanges(true, of: id) }
+        let opened = try opening(&table, Self.path("a/b"), until: 10).questions.map(\.presenter)
+        #expect(opened.count == PresenterTable.mostForOpen + 1)
+        #expect(Set(opened).isSuperset(of: near + [other]))
+        let claimed = asked(&table, ClaimTests.write("a/b"), by: stranger)
+        #expect(claimed.count == PresenterTable.mostForClaim + 1 && Set(claimed).isSuperset(of: near + [other]))
+        // Also where it names many items.
+        let many = table.inquire(for: (0..<500).map { ClaimTests.write("a/\($0)") }, by: stranger, deadline: 10)
+        #expect(many?.questions.count == 2 * PresenterTable.mostForClaim)
     }
 
     @Test func aClaimThatIsGivenUpWaitsForNobody() throws {
@@ -166,7 +184,7 @@ struct PresenterTests {
         let id = table.register(Self.presenter("a"))
         let (inquiry, questions) = try asking(&table, ClaimTests.write("a"), until: 10)
         #expect(table.end(inquiry).map(\.presenter) == [id])
-        #expect(table.answer(questions[0].id, from: id) == [] && table.expire(now: 99) == [])
+        #expect(table.answer(questions[0].id, from: id) == [] && table.expireNext(now: 99) == nil)
     }
 
     // MARK: - Opens
@@ -198,7 +216,7 @@ struct PresenterTests {
         table.setUnsavedChanges(true, of: id)
         let first = try opening(&table, Self.path("a"), until: 10)
         let second = try opening(&table, Self.path("a"), until: 20)
-        #expect(table.expire(now: 15) == [first.id] && table.nextDeadline == 20)
+        #expect(table.expireNext(now: 15) == first.id && table.nextDeadline == 20)
         // It was in time for the second.
         #expect(table.answer(first.questions[0].id, from: id) == [second.id])
         #expect(table[id]?.isSilent == false)
@@ -209,11 +227,12 @@ struct PresenterTests {
     @Test func presentersGoWithWhatIsMoved() {
         var table = PresenterTable()
         let (item, folder) = (table.register(Self.presenter("a/b")), table.register(Self.presenter("a", contents: true)))
-        table.moved(from: Self.path("a"), to: Self.path("c/d"))
+        #expect(Set(table.presenters(within: Self.path("a"))) == [item, folder])
+        table.moved(from: Self.path("a"), to: Self.path("c/d"), [item, folder])
         #expect(table[item]?.path == Self.path("c/d/b") && table[folder]?.path == Self.path("c/d"))
-        #expect(table.presenters(of: Self.path("c/d/b"), contents: false, besides: nil) == [item, folder])
-        #expect(table.presenters(of: Self.path("a/b"), contents: false, besides: nil) == [])
+        #expect(Set(table.presenters(of: Self.path("c/d/b"), contents: false)) == [item, folder])
+        #expect(table.presenters(of: Self.path("a/b"), contents: false) == [])
         table.setPath(Self.path("x"), of: item)
-        #expect(table.presenters(of: Self.path("x"), contents: false, besides: nil) == [item])
+        #expect(table.presenters(of: Self.path("x"), contents: false) == [item])
     }
 }

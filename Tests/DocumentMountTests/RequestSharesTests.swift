@@ -2,7 +2,8 @@ import FuseKernel
 import StorePrimitives
 import Testing
 
-/// Which requests wait, in time that the test says. 24 threads: a share is 6, and what was put aside has 12.
+/// Which requests wait, in time that the test says. 24 threads: a share is 6, and what was put aside has 12. Two processors: a heavy user
+/// has one thread.
 struct RequestSharesTests {
     private static let (write, flush, release): (UInt32, UInt32, UInt32) = (16, 25, 18)
     private static let second: Int64 = 1_000_000_000
@@ -16,7 +17,7 @@ struct RequestSharesTests {
             limits = UserShares(bounds: [
                 .heldRequests: .init(forUser: requests, forAll: 2 * requests), .heldRequestBytes: .init(forUser: bytes, forAll: 2 * bytes),
             ])
-            shares = RequestShares(threads: 24, limits: limits)
+            shares = RequestShares(threads: 24, cores: 2, limits: limits)
         }
 
         /// Of user 1000, unless a claim says otherwise.
@@ -105,25 +106,40 @@ struct RequestSharesTests {
         #expect(large.ask(size: 100) == .waits)
     }
 
-    @Test func aHeavyUsersRequestsAreDoneInTheirOrderByAShareOfTheThreads() {
+    @Test func aHeavyUsersRequestsAreDoneInTheirOrderByHalfOfTheProcessors() {
         let trial = Trial()
         trial.overload()
-        #expect((0..<6).allSatisfy { _ in trial.ask() == .ready })
+        #expect(trial.ask() == .ready)
         #expect((0..<2).allSatisfy { _ in trial.ask() == .waits })
         #expect(trial.ask(Self.write, .init(user: 5_000)) == .served)
-        let begun = (0..<6).compactMap { _ in trial.shares.takeReady() }
-        #expect(begun.map(\.header.unique) == Array(1...6))
+        let first = trial.shares.takeReady()
+        #expect(first?.header.unique == 1)
         #expect(trial.shares.takeReady() == nil)
-        #expect(trial.shares.ended(begun[0]) == 1)
-        #expect(trial.shares.takeReady()?.header.unique == 7)
+        #expect(first.map { trial.shares.ended($0) } == 1)
+        #expect(trial.shares.takeReady()?.header.unique == 2)
     }
 
-    @Test func whatWasPutAsideHasHalfOfTheThreads() {
+    @Test func whatIsSlowOfAHeavyUsersHasOthersBeginUpToItsShare() {
         let trial = Trial()
-        _ = trial.shares.beat(held: [], heavy: Set((1...4).map { HeavyUsers.place(of: $0) }), at: 0)
-        let decisions = (UInt64(1)...4).flatMap { user in (0..<6).map { _ in trial.ask(Self.write, .init(user: user)) } }
-        #expect(decisions.filter { $0 == .ready }.count == 12)
-        #expect(decisions.filter { $0 == .waits }.count == 12)
+        let heavy: Set = [HeavyUsers.place(of: 1001)]
+        trial.overload()
+        let decisions = (0..<10).map { _ in trial.ask() }
+        #expect(decisions.filter { $0 == .ready }.count == 1)
+        for (slow, ready) in [(1, 2), (3, 4), (9, 6)] {
+            let held = [RequestShares.Claim](repeating: .init(user: 1001), count: slow)
+            #expect(trial.shares.beat(held: [], slow: held, heavy: heavy, at: 1).ready == ready)
+        }
+    }
+
+    @Test func whatWasPutAsideHasTwelveThreads() {
+        let trial = Trial()
+        let users = UInt64(1)...4
+        _ = trial.shares.beat(held: users.flatMap { [RequestShares.Claim](repeating: .init(user: $0), count: 6) }, at: 0)
+        #expect(users.allSatisfy { user in (0..<6).allSatisfy { _ in trial.ask(Self.write, .init(user: user)) == .waits } })
+        _ = trial.shares.beat(held: [], heavy: [HeavyUsers.place(of: 9)], at: 1)
+        var ready = 0
+        while trial.shares.takeReady() != nil { ready += 1 }
+        #expect(ready == 12)
         // What frees others waits for none of them.
         #expect(trial.ask(Self.release, .init(user: RequestShares.Claim.lettingGo)) == .ready)
     }

@@ -49,7 +49,7 @@ extension Coordinator {
         }
         // Some at a time: others wait meanwhile.
         while change(mayWait: true, { state, actions in
-            for id in session.presenters.prefix(Self.mostRemoved) { remove(id, &state, &actions) }
+            for id in session.presenters.prefix(Self.mostAtOnce) { remove(id, &state, &actions) }
             return !session.presenters.isEmpty
         }) {}
         session.discard()
@@ -76,7 +76,7 @@ extension Coordinator {
         }
     }
 
-    private static let mostRemoved = 100
+    private static let mostAtOnce = 100
 
     private func remove(_ id: PresenterID, _ state: inout State, _ actions: inout Actions) {
         if let session = state.sessions.removeValue(forKey: id) {
@@ -121,24 +121,35 @@ extension Coordinator {
                 return true
             }
             guard isCurrent else { continue }
-            // Each by itself: who opens meanwhile waits for one at most.
-            for event in page.events { change { state, actions in tell(event, &state, &actions) } }
+            for event in page.events { tell(event) }
             guard page.events.count == Self.mostEvents else { return }
         }
     }
 
     private static let mostEvents = 500
 
-    private func tell(_ event: StoreEvent, _ state: inout State, _ actions: inout Actions) {
+    private func tell(_ event: StoreEvent) {
         // A folder takes what is in it along.
         let takesContents = event.kind == .moved || event.kind == .deleted
-        var audience = state.presenters.presenters(of: event.path, contents: event.kind == .deleted, besides: nil)
-        if let old = event.oldPath {
-            let others = state.presenters.presenters(of: old, contents: takesContents, besides: nil)
-            audience += others.filter { !audience.contains($0) }
+        let (audience, moved) = state.withLock { state in
+            let audience = state.presenters.presenters(of: event.path, contents: event.kind == .deleted)
+            guard let old = event.oldPath else { return (audience, [PresenterID]()) }
+            let before = state.presenters.presenters(of: old, contents: takesContents)
+            return (audience + before, state.presenters.presenters(within: old))
         }
-        for id in audience where !isOwn(event, state.sessions[id]) { post(.event(id, event), to: id, &state, &actions) }
-        if let old = event.oldPath { state.presenters.moved(from: old, to: event.path) }
+        inParts(Set(audience).sorted()) { part, state, actions in
+            for id in part where !isOwn(event, state.sessions[id]) { post(.event(id, event), to: id, &state, &actions) }
+        }
+        guard let old = event.oldPath else { return }
+        inParts(moved) { part, state, _ in state.presenters.moved(from: old, to: event.path, part) }
+    }
+
+    /// Some at a time: who opens a document meanwhile waits for these at most.
+    private func inParts(_ ids: [PresenterID], _ body: (ArraySlice<PresenterID>, inout State, inout Actions) -> Void) {
+        for first in stride(from: 0, to: ids.count, by: Self.mostAtOnce) {
+            let part = ids[first..<min(first + Self.mostAtOnce, ids.count)]
+            change { state, actions in body(part, &state, &actions) }
+        }
     }
 
     /// The presenter that made a change is not told of its own.

@@ -1,7 +1,6 @@
 import Coordination
 import Glibc
 import StorePrimitives
-import Synchronization
 
 /// Claims for reading are granted when their snapshot is taken.
 extension Coordinator {
@@ -108,7 +107,7 @@ final class SnapshotQueue: Sendable {
         }
     }
     /// Leaf.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let wake = Signal()
 
     func add(_ wanted: Coordinator.WantedSnapshot) {

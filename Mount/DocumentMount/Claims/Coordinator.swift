@@ -67,7 +67,7 @@ final class Coordinator: Sendable {
     }
 
     /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
-    let state = Mutex(State())
+    let state = Guarded(State())
     /// Rank 4a0: held while presenters are told of events, so that these come in order.
     let telling = ThreadLock()
     let gate = OpenGate()
@@ -148,8 +148,13 @@ final class Coordinator: Sendable {
         letGoOfTheKilled()
         asked.forgetOld()
         let now = Self.now
+        // One at a time: who opens a document meanwhile waits for it.
+        while change({ state, actions in
+            guard let late = state.presenters.expireNext(now: now) else { return false }
+            finished(late, &state, &actions)
+            return true
+        }) {}
         let next = change { state, actions -> UInt64? in
-            for inquiry in state.presenters.expire(now: now) { finished(inquiry, &state, &actions) }
             for id in state.claims.expired(now: now) {
                 if let ticket = state.tickets[id] {
                     actions.answers.append((ticket, .refused(.timedOut(holders: holders(before: id, state)))))

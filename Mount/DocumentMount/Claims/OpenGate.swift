@@ -12,7 +12,7 @@ final class OpenGate: Sendable {
     /// Opens for writing that found it unguarded, or are about to look.
     private let entering = Atomic<Int>(0)
     /// Leaf. Opens that have waited, to go on on the coordinator's thread.
-    private let ready = Mutex<[WaitingOpen]>([])
+    private let ready = Guarded<[WaitingOpen]>([])
 
     /// Whether an open for writing may go on without a question; it calls `leave` then when it is done.
     func enter() -> Bool {

@@ -55,9 +55,9 @@ final class EventHub: Sendable {
     struct ListenerID: Hashable, Sendable { fileprivate let rawValue: UInt64 }
 
     /// Rank 5: a leaf. Listeners are called without it.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     /// Rank 5: a leaf.
-    private let log: Mutex<EventLog>
+    private let log: Guarded<EventLog>
     /// Held while happenings become events, so that these stay in order. Taken before `state`, `log` and the database.
     private let settling = ThreadLock()
     private let wake = Signal()
@@ -85,7 +85,7 @@ final class EventHub: Sendable {
         self.document = document
         self.folder = folder
         // Microseconds since 1970: numbers of an earlier mount are smaller, and its readers see that they missed something.
-        log = Mutex(EventLog(capacity: Self.kept, lastSequence: UInt64(clamping: Clock.now / 1_000)))
+        log = Guarded(EventLog(capacity: Self.kept, lastSequence: UInt64(clamping: Clock.now / 1_000)))
     }
 
     // MARK: - Telling

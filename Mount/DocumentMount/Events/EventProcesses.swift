@@ -2,7 +2,6 @@ import Coordination
 import FuseKernel
 import Glibc
 import StorePrimitives
-import Synchronization
 
 /// Who makes the requests and changes that events tell of, as /proc has it.
 final class EventProcesses: Sendable {
@@ -12,7 +11,7 @@ final class EventProcesses: Sendable {
         let since: Int64
     }
     /// Rank 5: a leaf.
-    private let known = Mutex<[pid_t: Known]>([:])
+    private let known = Guarded<[pid_t: Known]>([:])
     private static let capacity = 256
     /// A shell becomes another program within this; one program makes many changes within it.
     private static let lifetime: Int64 = 20_000_000

@@ -1,10 +1,9 @@
 import Glibc
 import StorePrimitives
-import Synchronization
 
 /// The handles open for writing, for `quire status` and to tell an app's own writes from changes made outside.
 final class WriterTable: Sendable {
-    private let handles = Mutex<[ObjectIdentifier: FileHandle]>([:])
+    private let handles = Guarded<[ObjectIdentifier: FileHandle]>([:])
 
     func opened(_ handle: FileHandle) { handles.withLock { $0[ObjectIdentifier(handle)] = handle } }
 

@@ -18,7 +18,7 @@ final class OwnRemovals: Sendable {
         var since: Int64
     }
 
-    private let expected = Mutex<[Key: Expectation]>([:])
+    private let expected = Guarded<[Key: Expectation]>([:])
     /// Fanotify does not tell of the daemon's own changes.
     private let isNeeded = Atomic<Bool>(false)
     /// Beyond this the watcher is long behind, and what it tells is taken for changes from outside.

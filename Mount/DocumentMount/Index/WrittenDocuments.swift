@@ -1,5 +1,4 @@
 import StorePrimitives
-import Synchronization
 
 /// The documents that changed last, so that of a list made a moment ago only those are looked at again.
 final class WrittenDocuments: Sendable {
@@ -8,7 +7,7 @@ final class WrittenDocuments: Sendable {
         /// All that was written after this generation is there.
         var floor: UInt64 = 0
     }
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private static let capacity = 256
 
     /// Notes documents as changed in a generation that is to come.

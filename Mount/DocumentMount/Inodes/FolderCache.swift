@@ -1,5 +1,4 @@
 import StorePrimitives
-import Synchronization
 
 /// Keeps the O_PATH descriptors of the folders used last, so that a request needs no walk from the root. Bounded: the oldest
 /// that was not used since its last turn goes (second chance). What the kernel has forgotten is let go at once.
@@ -13,7 +12,7 @@ final class FolderCache: Sendable {
 
     private let capacity: Int
     /// Rank 1f (see Mount/README.md): before any node's state. Guards `Node.cachePlace` and `Node.isForgotten`.
-    private let ring = Mutex(Ring())
+    private let ring = Guarded(Ring())
 
     init(capacity: Int) { self.capacity = capacity }
 

@@ -5,7 +5,7 @@ import Synchronization
 final class ForgottenMakers: Sendable {
     private static let kept = 256
     /// Leaf.
-    private let makers = Mutex<[FileIdentity: Tunnel.Maker]>([:])
+    private let makers = Guarded<[FileIdentity: Tunnel.Maker]>([:])
     private let count = Atomic<Int>(0)
 
     func note(_ maker: Tunnel.Maker, of file: FileIdentity) {

@@ -14,7 +14,7 @@ final class NodeTable: Sendable {
     private let folders: FolderCache
 
     private final class Shard: Sendable {
-        let nodes = Mutex<[FileIdentity: Node]>([:])
+        let nodes = Guarded<[FileIdentity: Node]>([:])
     }
 
     /// - Parameter root: the store's own folder, which stays for the table's life.
@@ -112,7 +112,7 @@ final class NodeTable: Sendable {
     }
 
     /// Nodes of files with several names: a name removed outside changes what the others show. Rank 3b, taken alone.
-    private let linked = Mutex<[ObjectIdentifier: Node]>([:])
+    private let linked = Guarded<[ObjectIdentifier: Node]>([:])
 
     func noteLinks(of node: Node) { linked.withLock { $0[ObjectIdentifier(node)] = node } }
 

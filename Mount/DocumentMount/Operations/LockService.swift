@@ -18,7 +18,7 @@ final class LockService: @unchecked Sendable {
         let share: TakenShare
     }
     /// Rank 4. Replies are sent after it is given up.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     /// Whether any lock is held or waited for: closing a file without locks costs one look at this.
     private let isInUse = Atomic<Bool>(false)
     private let deadlines = Signal()

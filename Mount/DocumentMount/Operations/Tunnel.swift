@@ -2,7 +2,6 @@ import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
-import Synchronization
 import SystemPackage
 
 /// Saves by rename lose what hangs on the inode: tags, comments, the document's identity. An editor writes a new file and
@@ -45,7 +44,7 @@ final class Tunnel: Sendable {
 
     private let journal: ChangeJournal
     /// The last few documents moved away from their names. Rank 5.
-    private let asides = Mutex<[Aside]>([])
+    private let asides = Guarded<[Aside]>([])
     private static let kept = 32
     fileprivate static let span: Int64 = 15_000_000_000
 

@@ -38,7 +38,7 @@ final class PreviewService: Sendable {
         var part: PreviewPart?
     }
     /// What is being made, or waits for that, and who wants it. Leaf.
-    private let requests = Mutex<[Job: [(request: Request, share: TakenShare)]]>([:])
+    private let requests = Guarded<[Job: [(request: Request, share: TakenShare)]]>([:])
     /// How long a request waits: an office may have to start.
     static let patience: Int64 = 45_000_000_000
 
@@ -198,7 +198,7 @@ final class PreviewShelf: Sendable {
         var used: Int64
     }
     /// The ones used last, last.
-    private let places = Mutex<[Place]>([])
+    private let places = Guarded<[Place]>([])
     private let version: @Sendable (StorePath) -> ThumbnailVersion?
 
     private static let most = 32

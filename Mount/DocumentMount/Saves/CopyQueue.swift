@@ -1,5 +1,4 @@
 import StorePrimitives
-import Synchronization
 
 /// Long copies, one after another, on a thread that serves nobody: versions that are kept, and saves that go into the document's own
 /// inode when they have become streams.
@@ -11,7 +10,7 @@ final class CopyQueue: @unchecked Sendable {
         var isOver = false
     }
     /// Leaf.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let wake = Signal()
     /// Set by `start`, once.
     private var thread: NamedThread?

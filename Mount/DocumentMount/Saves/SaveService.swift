@@ -25,16 +25,16 @@ final class SaveService: Sendable {
     let log: Logger
     let processes: ProcessTable
     /// Leaf. How many opens were transactions, and how many live for which reason.
-    let counters = Mutex(SaveCounters())
+    let counters = Guarded(SaveCounters())
     /// Leaf. The documents that have a machine.
-    private let active = Mutex<[ObjectIdentifier: DocumentVersions]>([:])
+    private let active = Guarded<[ObjectIdentifier: DocumentVersions]>([:])
     let sentOn = SentOnThreads()
     /// The same for rename(2) of a name that a claim is about to have for itself.
     let sentOnToRename = SentOnThreads()
     /// Leaf. Folders in which versions were put under names, of which the kernel is to be told.
-    let changedFolders = Mutex<[ObjectIdentifier: Node]>([:])
+    let changedFolders = Guarded<[ObjectIdentifier: Node]>([:])
     /// Leaf. Working copies that were not published and are open yet.
-    let discarded = Mutex<[ObjectIdentifier: WorkingVersion]>([:])
+    let discarded = Guarded<[ObjectIdentifier: WorkingVersion]>([:])
     /// Threads that wait for saves to end.
     private let waiting = Atomic<Int>(0)
     let clock = SaveClock()

@@ -27,7 +27,7 @@ final class SentOnThreads: Sendable {
         }
     }
 
-    private let threads = Mutex<[pid_t: Open]>([:])
+    private let threads = Guarded<[pid_t: Open]>([:])
     private let count = Atomic<Int>(0)
     /// An open may wait in between for as long as the disk, or other requests, take.
     private static let longestPatience: Int64 = 300_000_000_000

@@ -1,10 +1,9 @@
 import StorePrimitives
-import Synchronization
 import Thumbnails
 
 /// Where pictures were drawn under the paths of links in virtual folders, so that they go when their documents do. Leaf lock.
 final class LinkPictures: Sendable {
-    private let places = Mutex<[StorePath: Set<[UInt8]>]>([:])
+    private let places = Guarded<[StorePath: Set<[UInt8]>]>([:])
     private static let mostDocuments = 20_000
 
     /// - Parameter place: the link, from the mount's root.

@@ -2,7 +2,6 @@ import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
-import Synchronization
 import SystemPackage
 import Thumbnails
 
@@ -118,8 +117,8 @@ final class SharedNames: Sendable {
         let time: Int64
         let documents: [EntryName: StorePath]
     }
-    private let known = Mutex<[StorePath: Known]>([:])
-    private let knownLinks = Mutex<[Shown: KnownLinks]>([:])
+    private let known = Guarded<[StorePath: Known]>([:])
+    private let knownLinks = Guarded<[Shown: KnownLinks]>([:])
     private static let foldersKnown = 8
     /// Permissions may change what is shown without another generation.
     private static let linksHold: Int64 = 1_000_000_000

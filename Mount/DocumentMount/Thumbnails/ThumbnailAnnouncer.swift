@@ -16,7 +16,7 @@ final class ThumbnailAnnouncer: Sendable {
         var awaited: [[UInt8]: (count: Int, last: Int64)] = [:]
     }
     /// Leaf.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     /// What is announced holds up looks in the folder that wait, and waits for them: so it is put off while there are any.
     private static let pause: Int64 = 100_000_000
     private let isOver = Atomic<Bool>(false)

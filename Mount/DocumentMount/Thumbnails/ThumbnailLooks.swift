@@ -65,7 +65,7 @@ final class ThumbnailLooks: Sendable {
         var isOver = false
     }
     /// Leaf.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let toAnswer = Signal()
     private let toDo = Signal()
     private let threads = Mutex<[NamedThread]>([])

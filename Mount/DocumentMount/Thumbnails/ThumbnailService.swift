@@ -27,7 +27,7 @@ final class ThumbnailService: Sendable {
         let size: ThumbnailSize
     }
     /// When something was drawn last in a folder. Leaf.
-    private let drawn = Mutex<[Place: timespec]>([:])
+    private let drawn = Guarded<[Place: timespec]>([:])
     /// When the kernel was given something of a document last, on the monotonic clock.
     private let lastShown = Atomic<Int64>(.min / 2)
     private static let drawnAtMost = 10_000

@@ -2,7 +2,6 @@ import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
-import Synchronization
 
 /// Whose permissions count: a user, with the groups that go with it (credentials(7)).
 public struct Credentials: Hashable, Sendable {
@@ -123,7 +122,7 @@ private final class ThreadGroups: Sendable {
         let groups: [gid_t]
         let since: Int64
     }
-    private let known = Mutex<[pid_t: Known]>([:])
+    private let known = Guarded<[pid_t: Known]>([:])
     private static let capacity = 256
     /// One command makes many requests, and a look costs as much as several.
     private static let lifetime: Int64 = 200_000_000

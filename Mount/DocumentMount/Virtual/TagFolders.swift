@@ -4,7 +4,6 @@ import struct DocumentIndex.UserID
 import FuseKernel
 import Glibc
 import StorePrimitives
-import Synchronization
 import SystemPackage
 
 /// What the folders of `.tags` share: the tags, and who may see them. A user knows of a tag if they keep it (mkdir) or can
@@ -17,7 +16,7 @@ final class TagFolders: Sendable {
     /// Absolute paths that lead into the store, for links made by absolute paths.
     private let prefixes: [[UInt8]]
     /// When each user last changed a tag.
-    private let changes = Mutex<[uid_t: Int64]>([:])
+    private let changes = Guarded<[uid_t: Int64]>([:])
     private let started = Clock.now
 
     init(tags: TagStore, keeper: IndexKeeper, reach: Reach, prefixes: [[UInt8]]) {
@@ -130,7 +129,7 @@ final class TagFolders: Sendable {
         let document: StorePath
         let made: Int64
     }
-    private let freshLinks = Mutex<[FreshLink]>([])
+    private let freshLinks = Guarded<[FreshLink]>([])
     private static let freshLinksKept = 32
     private static let freshness: Int64 = 5_000_000_000
 

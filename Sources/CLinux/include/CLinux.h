@@ -90,6 +90,7 @@ int cl_has_capability(int capability);
 int cl_effective_access(int fd, int mode);             // faccessat2 with AT_EACCESS: asks for the fs identity
 int cl_set_groups(size_t count, const gid_t *groups);  // this thread only
 int cl_set_thread_nice(int nice);
+int cl_set_thread_slice(unsigned long long nanoseconds);  // 0: the usual one. Linux 6.12 and newer; sched_setattr(2), sched_runtime
 int cl_set_thread_name(const char *name);
 
 // The constants that Swift cannot read from macros.

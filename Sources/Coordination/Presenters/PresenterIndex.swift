@@ -1,27 +1,57 @@
 import StorePrimitives
 
-/// Presenters by the items that they show, those of folders with what is in them apart.
+/// Presenters by the items that they show, those of each user apart, and those of folders with what is in them.
+///
+/// Who presents an item is looked up in whole only where each of them is told something. Others look at the nearest of each user,
+/// so that a look costs the length of the path and the users, however much one of these presents.
 struct PresenterIndex: Sendable {
-    private var items = ItemIndex<PresenterID>()
-    private var folders = ItemIndex<PresenterID>()
+    private struct OfUser: Sendable {
+        var items = ItemIndex<PresenterID>()
+        var folders = ItemIndex<PresenterID>()
 
-    var isEmpty: Bool { items.isEmpty }
+        /// Sets that have those of an item, and of the folders that hold it with what is in them, the nearest first.
+        func showing(_ path: StorePath) -> [Set<PresenterID>] { [items[path]] + folders.above(path).reversed() }
+
+        /// The same for all that is in a folder.
+        func inside(_ folder: StorePath) -> some Sequence<Set<PresenterID>> {
+            items.paths(inside: folder).lazy.map { items[$0] }
+        }
+    }
+
+    private var users: [UInt32: OfUser] = [:]
+
+    var isEmpty: Bool { users.isEmpty }
 
     mutating func insert(_ id: PresenterID, _ presenter: Presenter) {
-        items.insert(id, at: presenter.path)
-        if presenter.coversContents { folders.insert(id, at: presenter.path) }
+        users[presenter.owner.user, default: OfUser()].items.insert(id, at: presenter.path)
+        if presenter.coversContents { users[presenter.owner.user]?.folders.insert(id, at: presenter.path) }
     }
 
-    mutating func remove(_ id: PresenterID, at path: StorePath) {
-        items.remove(id, at: path)
-        folders.remove(id, at: path)
+    mutating func remove(_ id: PresenterID, _ presenter: Presenter) {
+        let user = presenter.owner.user
+        users[user]?.items.remove(id, at: presenter.path)
+        users[user]?.folders.remove(id, at: presenter.path)
+        if users[user]?.items.isEmpty == true { users[user] = nil }
     }
 
-    func at(_ path: StorePath) -> Set<PresenterID> { items[path] }
+    /// Whether an item has any, or a folder that holds it.
+    func shows(_ path: StorePath) -> Bool { users.values.contains { $0.showing(path).contains { !$0.isEmpty } } }
 
-    /// Those of an item, and of the folders that hold it with what is in them.
-    func showing(_ path: StorePath) -> Set<PresenterID> { folders.above(path).reduce(items[path]) { $0.union($1) } }
+    /// Of each user so many of an item's at most, and of the folders that hold it with what is in them, the nearest first. With
+    /// `contents` also those of what is in it.
+    func nearest(_ path: StorePath, contents: Bool = false, mostOfUser most: Int) -> [PresenterID] {
+        users.values.flatMap { user in
+            let near = Array(user.showing(path).lazy.joined().prefix(most))
+            guard contents, near.count < most else { return near }
+            return Array((near + user.inside(path).lazy.joined().prefix(most)).prefix(most))
+        }
+    }
 
-    /// Those of what is in a folder.
-    func inside(_ folder: StorePath) -> Set<PresenterID> { items.inside(folder).reduce(into: []) { $0.formUnion($1) } }
+    /// All of an item, and of the folders that hold it with what is in them. Linear in these.
+    func showing(_ path: StorePath) -> [PresenterID] { users.values.flatMap { $0.showing(path).joined() } }
+
+    /// All of a folder and of what is in it. Linear in these.
+    func within(_ folder: StorePath) -> [PresenterID] {
+        users.values.flatMap { Array($0.items[folder]) + $0.inside(folder).joined() }
+    }
 }

@@ -9,7 +9,8 @@ public import StorePrimitives
 /// holds nobody up again until it answers, however late. Opens that find the same question already put share its answer; a
 /// claim has questions of its own, since each presenter is told when the claim is over.
 ///
-/// A look costs the length of the path and the presenters found; opens look only at those that have something to save.
+/// Opens look only at presenters that have something to save. What one user presents bounds what a look costs, so an open asks the
+/// nearest `mostForOpen` presenters of each user, and a claim `mostForClaim`: what more there are is told of changes alone.
 public struct PresenterTable: Sendable {
     var presenters: [PresenterID: Presenter] = [:]
     private var all = PresenterIndex()
@@ -18,7 +19,12 @@ public struct PresenterTable: Sendable {
     var inquiries: [InquiryID: Inquiry] = [:]
     private var questions: [PresenterQuestion.ID: OpenQuestion] = [:]
     private var questionsTo: [PresenterID: Set<PresenterQuestion.ID>] = [:]
+    /// Those that opens share.
+    private var questionsForOpens: [OpenedItem: PresenterQuestion.ID] = [:]
     private var last: UInt64 = 0
+
+    /// How many presenters of one user are asked for an open, and for a claim.
+    public static let (mostForOpen, mostForClaim) = (32, 256)
 
     public init() {}
 
@@ -47,8 +53,8 @@ public struct PresenterTable: Sendable {
     /// Returns the inquiries that are over by this.
     public mutating func remove(_ id: PresenterID) -> [InquiryID] {
         guard let presenter = presenters.removeValue(forKey: id) else { return [] }
-        all.remove(id, at: presenter.path)
-        asked.remove(id, at: presenter.path)
+        all.remove(id, presenter)
+        asked.remove(id, presenter)
         return (questionsTo[id] ?? []).sorted().flatMap { close($0) }.sorted()
     }
 
@@ -65,7 +71,7 @@ public struct PresenterTable: Sendable {
         if presenter.hasUnsavedChanges, presenter.isAsked {
             asked.insert(id, presenter)
         } else {
-            asked.remove(id, at: presenter.path)
+            asked.remove(id, presenter)
         }
     }
 
@@ -78,35 +84,35 @@ public struct PresenterTable: Sendable {
     /// It presents another item now: the one it presents was moved in a way that nobody here could see.
     public mutating func setPath(_ path: StorePath, of id: PresenterID) {
         guard let presenter = presenters[id] else { return }
-        all.remove(id, at: presenter.path)
-        asked.remove(id, at: presenter.path)
+        all.remove(id, presenter)
+        asked.remove(id, presenter)
         presenters[id]?.path = path
         file(id)
     }
 
-    /// Something was moved: who presents it, or something in it, presents it where it is now.
-    public mutating func moved(from old: StorePath, to new: StorePath) {
-        guard !isEmpty else { return }
-        for id in all.at(old).union(all.inside(old)) {
+    /// Something was moved: of the presenters named those that present it, or something in it, present it where it is now.
+    public mutating func moved(from old: StorePath, to new: StorePath, _ ids: some Sequence<PresenterID>) {
+        for id in ids {
             if let path = presenters[id]?.path.moved(from: old, to: new) { setPath(path, of: id) }
         }
     }
 
-    /// Those who present an item, alone or with the folder it is in; with `contents` those of what is in it too. In the order
-    /// they came, without those whose own doing it is.
-    public func presenters(of item: StorePath, contents: Bool, besides doer: Claimant?) -> [PresenterID] {
+    /// Who presents an item, or something in it. Linear in these.
+    public func presenters(within item: StorePath) -> [PresenterID] { isEmpty ? [] : all.within(item) }
+
+    /// Who presents an item, alone or with the folder it is in; with `contents` who presents something in it, too. Some may come twice.
+    /// Linear in these.
+    public func presenters(of item: StorePath, contents: Bool) -> [PresenterID] {
         guard !isEmpty else { return [] }
-        let found = all.showing(item)
-        return without(doer, contents ? found.union(all.inside(item)) : found)
+        return contents ? all.showing(item) + all.within(item) : all.showing(item)
     }
 
-    private func without(_ doer: Claimant?, _ ids: Set<PresenterID>) -> [PresenterID] {
-        guard let doer else { return ids.sorted() }
-        return ids.filter { presenters[$0]?.isOwn(doer) == false }.sorted()
+    private func without(_ doer: Claimant, _ ids: [PresenterID]) -> [PresenterID] {
+        ids.filter { presenters[$0]?.isOwn(doer) == false }.sorted()
     }
 
-    /// Whether opens of an item have anybody to ask. O(length of the path).
-    public func isPresented(_ path: StorePath) -> Bool { !asked.isEmpty && !asked.showing(path).isEmpty }
+    /// Whether opens of an item have anybody to ask. O(length of the path) for each user who presents something.
+    public func isPresented(_ path: StorePath) -> Bool { !asked.isEmpty && asked.shows(path) }
 
     // MARK: - Asking
 
@@ -116,23 +122,34 @@ public struct PresenterTable: Sendable {
         public let item: StorePath
     }
 
-    /// Whom a claim for an intent asks.
-    private func audience(for intent: ClaimIntent, by asker: Claimant) -> [Audience] {
-        guard !isEmpty, intent.matter != nil else { return [] }
-        return presenters(of: intent.path, contents: intent.coversContents, besides: asker).compactMap { id in
-            guard let presenter = presenters[id], presenter.isAsked else { return nil }
-            return Audience(presenter: id, item: presenter.path.isInside(intent.path) ? presenter.path : intent.path)
-        }
+    /// Whom a claim would ask, for each of its intents.
+    public func audience(for intents: [ClaimIntent], by asker: Claimant) -> [Audience] {
+        isEmpty ? [] : matters(of: intents, by: asker).map(\.one)
     }
 
-    /// Whom a claim would ask.
-    public func audience(for intents: [ClaimIntent], by asker: Claimant) -> [Audience] {
-        isEmpty ? [] : intents.flatMap { audience(for: $0, by: asker) }
+    private func matters(
+        of intents: [ClaimIntent], by asker: Claimant
+    ) -> [(one: Audience, matter: PresenterQuestion.Matter)] {
+        var found: [(Audience, PresenterQuestion.Matter)] = []
+        var looked: [UInt32: Int] = [:]
+        for intent in intents {
+            guard let matter = intent.matter else { continue }
+            let near = all.nearest(intent.path, contents: intent.coversContents, mostOfUser: Self.mostForClaim)
+            for id in near.sorted() {
+                guard let presenter = presenters[id] else { continue }
+                looked[presenter.owner.user, default: 0] += 1
+                guard looked[presenter.owner.user, default: 0] <= Self.mostForClaim else { continue }
+                guard presenter.isAsked, !presenter.isOwn(asker) else { continue }
+                let item = presenter.path.isInside(intent.path) ? presenter.path : intent.path
+                found.append((Audience(presenter: id, item: item), matter))
+            }
+        }
+        return found
     }
 
     /// Whom an open of a document for reading would ask.
     public func audience(forOpening path: StorePath, by asker: Claimant) -> [PresenterID] {
-        asked.isEmpty ? [] : without(asker, asked.showing(path))
+        asked.isEmpty ? [] : without(asker, asked.nearest(path, mostOfUser: Self.mostForOpen))
     }
 
     /// Asks the presenters of what is claimed. Nil if there is nobody to ask.
@@ -142,11 +159,8 @@ public struct PresenterTable: Sendable {
     public mutating func inquire(
         for intents: [ClaimIntent], by asker: Claimant, deadline: UInt64, where mayBeAsked: (Audience) -> Bool = { _ in true }
     ) -> (id: InquiryID, questions: [PresenterQuestion])? {
-        var asked: [PresenterQuestion] = []
-        for intent in intents {
-            guard let matter = intent.matter else { continue }
-            for one in audience(for: intent, by: asker) where mayBeAsked(one) { asked.append(question(to: one.presenter, matter)) }
-        }
+        guard !isEmpty else { return nil }
+        let asked = matters(of: intents, by: asker).filter { mayBeAsked($0.one) }.map { question(to: $0.one.presenter, $0.matter) }
         guard !asked.isEmpty else { return nil }
         let inquiry = InquiryID(next())
         inquiries[inquiry] = Inquiry(deadline: deadline, isClaim: true, put: asked, waitingFor: Set(asked.map(\.id)))
@@ -165,12 +179,9 @@ public struct PresenterTable: Sendable {
         let inquiry = InquiryID(next())
         var (put, awaited): ([PresenterQuestion], Set<PresenterQuestion.ID>) = ([], [])
         for presenter in audience {
-            let same = questionsTo[presenter]?.first { id in
-                questions[id].map { $0.question.matter == matter && !$0.isForClaim } ?? false
-            }
-            if let open = same {
-                questions[open]?.inquiries.append(inquiry)
-                awaited.insert(open)
+            if let same = questionsForOpens[OpenedItem(presenter: presenter, path: path)] {
+                questions[same]?.inquiries.insert(inquiry)
+                awaited.insert(same)
                 continue
             }
             let question = question(to: presenter, matter)
@@ -202,18 +213,17 @@ public struct PresenterTable: Sendable {
         return close(id)
     }
 
-    /// Ends the inquiries whose time is over, and returns them. Linear in the inquiries.
-    public mutating func expire(now: UInt64) -> [InquiryID] {
-        let late = inquiries.filter { !$0.value.waitingFor.isEmpty && $0.value.deadline <= now }.keys.sorted()
-        for inquiry in late {
-            for id in inquiries[inquiry]?.waitingFor.sorted() ?? [] {
-                guard let presenter = questions[id]?.question.presenter else { continue }
-                setSilent(true, presenter)
-                inquiries[inquiry]?.silent.append(presenter)
-                leave(id, inquiry)
-            }
-            inquiries[inquiry]?.waitingFor = []
+    /// Ends the first of the inquiries whose time is over. Linear in the inquiries.
+    public mutating func expireNext(now: UInt64) -> InquiryID? {
+        let late = inquiries.lazy.filter { !$0.value.waitingFor.isEmpty && $0.value.deadline <= now }.map(\.key).min()
+        guard let late else { return nil }
+        for id in inquiries[late]?.waitingFor.sorted() ?? [] {
+            guard let presenter = questions[id]?.question.presenter else { continue }
+            setSilent(true, presenter)
+            inquiries[late]?.silent.append(presenter)
+            leave(id, late)
         }
+        inquiries[late]?.waitingFor = []
         return late
     }
 
@@ -238,13 +248,14 @@ public struct PresenterTable: Sendable {
     /// An inquiry no longer waits for a question, which is forgotten when none does: an answer then only shows that the
     /// presenter is there.
     private mutating func leave(_ question: PresenterQuestion.ID, _ inquiry: InquiryID) {
-        questions[question]?.inquiries.removeAll { $0 == inquiry }
+        questions[question]?.inquiries.remove(inquiry)
         if questions[question]?.inquiries.isEmpty == true { _ = forget(question) }
     }
 
     private mutating func put(_ open: OpenQuestion) {
         questions[open.question.id] = open
         questionsTo[open.question.presenter, default: []].insert(open.question.id)
+        if !open.isForClaim { questionsForOpens[OpenedItem(open.question)] = open.question.id }
     }
 
     private mutating func forget(_ id: PresenterQuestion.ID) -> OpenQuestion? {
@@ -252,13 +263,14 @@ public struct PresenterTable: Sendable {
         let presenter = open.question.presenter
         questionsTo[presenter]?.remove(id)
         if questionsTo[presenter]?.isEmpty == true { questionsTo[presenter] = nil }
+        if !open.isForClaim { questionsForOpens[OpenedItem(open.question)] = nil }
         return open
     }
 
     /// Returns the inquiries that are over by this.
     private mutating func close(_ id: PresenterQuestion.ID) -> [InquiryID] {
         guard let open = forget(id) else { return [] }
-        return open.inquiries.filter { inquiry in
+        return open.inquiries.sorted().filter { inquiry in
             inquiries[inquiry]?.waitingFor.remove(id)
             return inquiries[inquiry]?.waitingFor.isEmpty ?? false
         }
@@ -295,6 +307,16 @@ struct Inquiry: Sendable {
 
 private struct OpenQuestion: Sendable {
     let question: PresenterQuestion
-    var inquiries: [InquiryID]
+    var inquiries: Set<InquiryID>
     var isForClaim = true
+}
+
+/// A document that a presenter is asked to save, as somebody opens it.
+private struct OpenedItem: Hashable, Sendable {
+    let presenter: PresenterID
+    let path: StorePath
+
+    init(presenter: PresenterID, path: StorePath) { (self.presenter, self.path) = (presenter, path) }
+
+    init(_ question: PresenterQuestion) { self.init(presenter: question.presenter, path: question.matter.item) }
 }

@@ -1,6 +1,6 @@
 internal import NIOCore
 internal import NIOPosix
-import Synchronization
+import StorePrimitives
 
 /// Carries out what may take a while, off the event loops, fairly between users: each user has lanes of its own, in which its calls
 /// wait for each other and for nobody else's.
@@ -26,7 +26,7 @@ final class CallLanes: Sendable {
     private let pool: NIOThreadPool
     private let longPool: NIOThreadPool
     /// A leaf lock.
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init() {
         pool = NIOThreadPool(numberOfThreads: 8)

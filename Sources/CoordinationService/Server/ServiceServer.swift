@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 public import Logging
 internal import NIOCore
@@ -12,6 +13,7 @@ public final class ServiceServer: Sendable {
     private let socketIdentity: FileIdentity
     private let group: MultiThreadedEventLoopGroup
     private let lanes = CallLanes()
+    private static let nice: CInt = 5
     private let listener: any Channel
 
     /// Listens on `socketPath`, replacing a socket that an earlier daemon left there, and serves until `stop`.
@@ -25,6 +27,8 @@ public final class ServiceServer: Sendable {
         self.socketPath = socketPath
         socketIdentity = bound.identity
         group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        // The mount's requests go before calls where processors are scarce.
+        for loop in group.makeIterator() { loop.execute { _ = cl_set_thread_nice(Self.nice) } }
         let lanes = lanes
         let dispatcher = Dispatcher(service: service, version: version)
         let bootstrap = ServerBootstrap(group: group)
