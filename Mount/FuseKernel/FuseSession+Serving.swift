@@ -62,14 +62,15 @@ extension FuseSession {
         serving.withLock { $0.append(thread) }
     }
 
-    private static let niceAside: CInt = 10
     /// Of threads that read while others' requests are put aside, in nanoseconds: one with a short slice is run as soon as it wakes,
     /// before those with longer ones. At other times it costs: apps' first stat(2) takes a quarter longer.
     private static let shortSlice: CUnsignedLongLong = 100_000
+    /// Of threads that do what was put aside: others are run before them, and they get their part of the processors all the same.
+    private static let longSlice: CUnsignedLongLong = 20_000_000
 
     private func serveRequests(_ slot: Dispatcher.Slot) {
         fileSystem.prepareThread()
-        if slot.isAside { _ = cl_set_thread_nice(Self.niceAside) }
+        if slot.isAside { _ = cl_set_thread_slice(Self.longSlice) }
         var isPreferred = false
         var buffer = fuse_buf()
         defer { free(buffer.mem) }

@@ -19,7 +19,7 @@ public struct RequestShare: Hashable, Sendable {
 /// be. Where several users are active, requests of those are put aside as well, and done by as many threads as
 /// half of the processors, and one more for each that is slow: more would only contend with everybody for processors and locks.
 ///
-/// Threads of their own do what was put aside, which are nicer than those that read.
+/// Threads of their own do what was put aside.
 ///
 /// What was put aside is handed on as others of the same end, of each user in the order it came. A request that has waited too long is answered
 /// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which are nobody's and may free a large file's blocks, have a share of

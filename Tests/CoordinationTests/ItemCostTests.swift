@@ -17,7 +17,7 @@ struct ItemCostTests {
         }
         _ = table.request(ClaimRequest([ClaimTests.write("own")], by: ClaimTests.claimant(1), at: SaveMoment(ticks: 1, lastProcess: 1)), deadline: 1)
         let path = StorePath("folder/any")!
-        for _ in 0..<10_000 { #expect(table.exclusion(of: Self.stranger, writing: path) == nil && !table.isClaimed(path)) }
+        for _ in 0..<10_000 { #expect(table.exclusion(of: Self.stranger, writing: path) == nil && !table.items.keepWritersOut(of: path)) }
         #expect(table.exclusion(of: Self.stranger, writing: StorePath("own")!) != nil)
     }
 

@@ -144,16 +144,15 @@ extension Coordinator {
     // MARK: - Who wrote before
 
     func awaitWriters(of id: ClaimID, _ state: inout State, _ actions: inout Actions) {
-        state.awaitingWriters[id] = AwaitedWriters(lastPass: state.lastPass, since: Self.now)
+        state.awaitingWriters[id] = AwaitedWriters(lastPass: passes.last, since: Self.now)
         actions.looksForWriters = true
     }
 
     /// Grants the claims whose items nobody else writes. With no lock held.
     func grantWhatNobodyWrites(mayWait: Bool = true) {
         // All before the look at the writers: who is on the way now is one of them then, or the claim waits for the next look.
-        let (waiting, passing) = state.withLock { state in
-            (state.awaitingWriters.keys.compactMap { id in state.claims[id].map { (id, $0) } }, state.passing)
-        }
+        let waiting = state.withLock { state in state.awaitingWriters.keys.compactMap { id in state.claims[id].map { (id, $0) } } }
+        let passing = passes.passing
         guard !waiting.isEmpty else { return }
         let nobodyEnters = gate.isEmpty
         let writers = self.writers.current { path in waiting.contains { $0.1.concernsContent(of: path) } }

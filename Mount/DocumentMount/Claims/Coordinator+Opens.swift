@@ -43,7 +43,7 @@ extension Coordinator {
                     guard saving.isComplete else { return nil }
                     if !audience.isEmpty, ask(open, of: path, opener, audience, &state, &actions) { return .waits }
                 }
-                return .pass(state.issuePass())
+                return .pass(passes.issue())
             }
             if let admission { return admission }
             excluding.learn { reach.mayExclude($0, from: path) }
@@ -97,12 +97,13 @@ extension Coordinator {
 
     /// Most documents are nobody's: for these no process has to be looked up.
     private func passIfUnconcerned(_ path: StorePath) -> OpenPass? {
-        state.withLock { state in
-            state.claims.isClaimed(path) || state.presenters.isPresented(path) ? nil : state.issuePass()
-        }
+        let pass = passes.issue()
+        guard isClaimed(path) || isPresented(path) else { return pass }
+        passes.end(pass)
+        return nil
     }
 
-    func passed(_ pass: OpenPass) { state.withLock { _ = $0.passing.remove(pass) } }
+    func passed(_ pass: OpenPass) { passes.end(pass) }
 
     /// Asks presenters to save what a reader would not see. False if there are none.
     private func ask(

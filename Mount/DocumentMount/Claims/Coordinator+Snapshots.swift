@@ -33,7 +33,7 @@ extension Coordinator {
 
     /// Takes the snapshot of one document that nobody writes, which needs no thread; else false.
     func takeAtOnce(_ wanted: WantedSnapshot) -> Bool {
-        guard wanted.items.count == 1, gate.isEmpty, state.withLock({ $0.passing.isEmpty }),
+        guard wanted.items.count == 1, gate.isEmpty, passes.passing.isEmpty,
             let place = snapshots.takeAtOnce(
                 wanted.items[0], for: wanted.id, of: wanted.holder, worksFor: wanted.membership(in: self))
         else { return false }
@@ -77,9 +77,9 @@ extension Coordinator {
 
     /// Waits for the opens for writing that are on their way; false if that takes longer than a second.
     private func awaitOpens() -> Bool {
-        let lastPass = state.withLock { $0.lastPass }
+        let lastPass = passes.last
         for _ in 0..<Self.openLooks {
-            if gate.isEmpty, state.withLock({ state in !state.passing.contains { $0 <= lastPass } }) { return true }
+            if gate.isEmpty, !passes.passing.contains(where: { $0 <= lastPass }) { return true }
             usleep(Self.openPause)
         }
         return false

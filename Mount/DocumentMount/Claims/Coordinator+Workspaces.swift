@@ -16,8 +16,6 @@ extension Coordinator {
         }
     }
 
-    func isClaimed(_ path: StorePath) -> Bool { state.withLock { $0.claims.isClaimed(path) } }
-
     /// Whether a claim has not ended.
     func isHeld(_ id: ClaimID) -> Bool { state.withLock { $0.tickets[id] != nil } }
 

@@ -17,9 +17,6 @@ final class Coordinator: Sendable {
         var claimInquiries: [ClaimID: InquiryID] = [:]
         /// Granted when their snapshots are taken.
         var awaitingSnapshots: Set<ClaimID> = []
-        /// Opens for writing that were let through while claims kept others out, until they are done.
-        var passing: Set<OpenPass> = []
-        var lastPass = OpenPass(0)
         var presenters = PresenterTable()
         var sessions: [PresenterID: PresenterSession] = [:]
         var inquiries: [InquiryID: Inquirer] = [:]
@@ -29,13 +26,6 @@ final class Coordinator: Sendable {
         /// The events up to this one have been told to presenters.
         var lastEvent: UInt64 = 0
         var listener: EventHub.ListenerID?
-
-        /// Lets an open for writing through.
-        mutating func issuePass() -> OpenPass {
-            lastPass = OpenPass(lastPass.rawValue + 1)
-            passing.insert(lastPass)
-            return lastPass
-        }
     }
 
     struct AwaitedWriters {
@@ -68,6 +58,10 @@ final class Coordinator: Sendable {
 
     /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
     let state = Guarded(State())
+    /// What the two tables keep opens from, or have them ask for: looked up without the state's lock.
+    private let claimedItems: ClaimedItems
+    private let askedItems: PresentedItems
+    let passes = OpenPasses()
     /// Rank 4a0: held while presenters are told of events, so that these come in order.
     let telling = ThreadLock()
     let gate = OpenGate()
@@ -92,6 +86,7 @@ final class Coordinator: Sendable {
         events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, reach: Reach,
         times: CoordinationTimes
     ) {
+        (claimedItems, askedItems) = state.withLock { ($0.claims.items, $0.presenters.asked) }
         self.events = events
         self.writers = writers
         self.snapshots = snapshots
@@ -208,9 +203,15 @@ final class Coordinator: Sendable {
         return result
     }
 
+    /// Whether a claim keeps others from writing an item. O(length of the path); waits for no change of claims.
+    func isClaimed(_ path: StorePath) -> Bool { claimedItems.keepWritersOut(of: path) }
+
+    /// Whether opens of an item ask presenters first. As `isClaimed`.
+    func isPresented(_ path: StorePath) -> Bool { askedItems.contains(path) }
+
     /// Something was moved: claims go with it, presenters when they are told. One look if nobody claims anything.
     func moved(from old: @autoclosure () -> StorePath?, to new: @autoclosure () -> StorePath?) {
-        guard hasClaims.load(ordering: .relaxed), let old = old(), let new = new() else { return }
+        guard hasClaims.load(ordering: .relaxed), let old = old(), let new = new(), claimedItems.areMoved(with: old) else { return }
         state.withLock { $0.claims.moved(from: old, to: new) }
     }
 

@@ -39,13 +39,6 @@ final class OpenGate: Sendable {
     }
 }
 
-/// An open for writing that was let through a guarded gate. Later ones are greater.
-struct OpenPass: Hashable, Comparable, Sendable {
-    let rawValue: UInt64
-    init(_ rawValue: UInt64) { self.rawValue = rawValue }
-    static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
-}
-
 /// An open(2) that waits: for the end of a claim, or until presenters have saved.
 final class WaitingOpen: @unchecked Sendable {
     let node: Node

@@ -52,6 +52,7 @@ extension MountedFileSystem {
             status = try changed(node, handle, to: changes, caller)
             noteTimes(of: node, changes, status)
         }
+        if !node.isRegular { saves.store.leftNames.removeAgain() }
         if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle, caller) }
         return attributes(of: node, status)
     }

@@ -351,6 +351,7 @@ extension SaveService {
             }
         }
         for version in discarded.withLock({ Array($0.values) }) { keepNow(version, isLast: true) }
+        store.leftNames.removeAgain()
     }
 }
 

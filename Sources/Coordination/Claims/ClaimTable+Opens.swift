@@ -8,7 +8,7 @@ extension ClaimTable {
         of opener: Claimant, writing path: StorePath, besides isPowerless: (ClaimID) -> Bool = { _ in false }
     ) -> ClaimID? {
         var oldest: ClaimID?
-        for ids in excluding.meeting(path) {
+        for ids in items.excluding(path) {
             for id in ids where oldest.map({ id < $0 }) ?? true {
                 guard let claim = claims[id], !claim.serves(opener), !claim.isGuest(opener), !isPowerless(id) else { continue }
                 oldest = id
@@ -16,9 +16,6 @@ extension ClaimTable {
         }
         return oldest
     }
-
-    /// Whether a claim that has begun keeps others from writing an item. O(length of the path).
-    public func isClaimed(_ path: StorePath) -> Bool { excluding.meets(path) }
 
     /// Whether a claim that has begun awaits the end of what a process writes in an item: it does not work for the claim.
     public func awaits(_ writer: Claimant, writing path: StorePath, for id: ClaimID) -> Bool {
@@ -40,7 +37,7 @@ extension ClaimTable {
     }
 
     private func workspaces(writing path: StorePath) -> [ClaimID] {
-        excluding.meeting(path).flatMap { $0.filter { claims[$0]?.phase == .granted } }
+        items.excluding(path).flatMap { $0.filter { claims[$0]?.phase == .granted } }
     }
 
     /// Whether a claim is for moving or deleting an item, and not for its content alone.
@@ -66,6 +63,8 @@ extension ClaimTable {
     /// claims that are moved.
     public mutating func moved(from old: StorePath, to new: StorePath) {
         guard !isEmpty else { return }
+        items.beginMove(from: old, to: new)
+        defer { items.endMove(from: old, to: new) }
         for path in [old] + items.paths(inside: old) {
             guard let moved = path.moved(from: old, to: new) else { continue }
             for id in items[path] { move(id, from: path, to: moved) }
@@ -73,7 +72,8 @@ extension ClaimTable {
     }
 
     private mutating func move(_ id: ClaimID, from old: StorePath, to new: StorePath) {
-        leave(id, at: old)
+        // After it stands at the new place: it keeps others out throughout.
+        defer { leave(id, at: old) }
         guard let indices = claims[id]?.places.removeValue(forKey: old) else { return }
         let hasBegun = claims[id]?.phase != .queued
         for index in indices {

@@ -30,12 +30,10 @@ import StorePrimitives
 /// that has to wait while its maker's makers hold claims is linear in all claims besides.
 public struct ClaimTable: Sendable {
     var claims: [ClaimID: Claim] = [:]
-    /// All of them, to follow what is moved.
-    var items = ItemIndex<ClaimID>()
+    /// What they name, and which keep others from writing. Copies of the table share it.
+    public let items = ClaimedItems()
     /// Those for writing, also those that wait.
     var writers = ClaimIndex()
-    /// Those that have begun and keep others from writing content.
-    var excluding = ClaimIndex()
     /// Claims that have guests.
     var hosts: Set<ClaimID> = []
     private var last: UInt64 = 0
@@ -46,7 +44,7 @@ public struct ClaimTable: Sendable {
     public var isEmpty: Bool { claims.isEmpty }
 
     /// Whether any claim keeps others from writing: false at most times, and then opens have nothing to ask here. O(1).
-    public var excludesWriters: Bool { !excluding.isEmpty }
+    public var excludesWriters: Bool { items.keepWritersOut }
 
     /// Asks for a claim.
     ///
@@ -112,13 +110,12 @@ public struct ClaimTable: Sendable {
         items.insert(id, at: intent.path)
         guard intent.isWriting else { return }
         writers.insert(id, intent)
-        if hasBegun, intent.concernsContent { excluding.insert(id, intent) }
+        if hasBegun, intent.concernsContent { items.exclude(id, intent) }
     }
 
     mutating func leave(_ id: ClaimID, at path: StorePath) {
         items.remove(id, at: path)
         writers.remove(id, at: path)
-        excluding.remove(id, at: path)
     }
 
     /// What was asked for, where it stands now; nil if it has ended.

@@ -39,8 +39,10 @@ struct ItemIndex<Element: Hashable & Sendable>: Sendable {
         return found
     }
 
-    /// The paths in the folder, at any depth, that something is registered for. O(these).
-    func paths(inside folder: StorePath) -> [StorePath] { places.isEmpty ? [] : paths.inside(folder) }
+    /// The paths in the folder, at any depth, that something is registered for, so many at most. O(these).
+    func paths(inside folder: StorePath, limit: Int = .max) -> [StorePath] {
+        places.isEmpty ? [] : paths.inside(folder, limit: limit)
+    }
 
     /// What is registered for items in the folder, at any depth, a set for each of these.
     func inside(_ folder: StorePath) -> [Set<Element>] { paths(inside: folder).map { self[$0] } }

@@ -29,9 +29,9 @@ struct SortedPaths: Sendable {
         if blocks[block].isEmpty { blocks.remove(at: block) }
     }
 
-    /// Those in the folder, at any depth.
-    func inside(_ folder: StorePath) -> [StorePath] {
-        guard !blocks.isEmpty else { return [] }
+    /// Those in the folder, at any depth, so many at most.
+    func inside(_ folder: StorePath, limit: Int = .max) -> [StorePath] {
+        guard !blocks.isEmpty, limit > 0 else { return [] }
         // The least that may be inside.
         let first = folder.isRoot ? folder : StorePath(unchecked: folder.bytes + [UInt8(ascii: "/")])
         var block = block(of: first)
@@ -41,6 +41,7 @@ struct SortedPaths: Sendable {
             while index < blocks[block].count {
                 let path = blocks[block][index]
                 if path.isInside(folder) { found.append(path) } else if !path.isRoot { return found }
+                if found.count == limit { return found }
                 index += 1
             }
             (block, index) = (block + 1, 0)

@@ -14,8 +14,8 @@ public import StorePrimitives
 public struct PresenterTable: Sendable {
     var presenters: [PresenterID: Presenter] = [:]
     private var all = PresenterIndex()
-    /// Those that opens ask: they have unsaved changes, and answer.
-    private var asked = PresenterIndex()
+    /// Those that opens ask: they have unsaved changes, and answer. Copies of the table share it.
+    public let asked = PresentedItems()
     var inquiries: [InquiryID: Inquiry] = [:]
     private var questions: [PresenterQuestion.ID: OpenQuestion] = [:]
     private var questionsTo: [PresenterID: Set<PresenterQuestion.ID>] = [:]
@@ -110,9 +110,6 @@ public struct PresenterTable: Sendable {
     private func without(_ doer: Claimant, _ ids: [PresenterID]) -> [PresenterID] {
         ids.filter { presenters[$0]?.isOwn(doer) == false }.sorted()
     }
-
-    /// Whether opens of an item have anybody to ask. O(length of the path) for each user who presents something.
-    public func isPresented(_ path: StorePath) -> Bool { !asked.isEmpty && asked.shows(path) }
 
     // MARK: - Asking
 

@@ -13,7 +13,8 @@ public final class ServiceServer: Sendable {
     private let socketIdentity: FileIdentity
     private let group: MultiThreadedEventLoopGroup
     private let lanes = CallLanes()
-    private static let nice: CInt = 5
+    /// In nanoseconds.
+    private static let slice: CUnsignedLongLong = 20_000_000
     private let listener: any Channel
 
     /// Listens on `socketPath`, replacing a socket that an earlier daemon left there, and serves until `stop`.
@@ -27,8 +28,8 @@ public final class ServiceServer: Sendable {
         self.socketPath = socketPath
         socketIdentity = bound.identity
         group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        // The mount's requests go before calls where processors are scarce.
-        for loop in group.makeIterator() { loop.execute { _ = cl_set_thread_nice(Self.nice) } }
+        // The mount's requests go before calls: a thread with a longer slice is run later, and gets as much of the processors.
+        for loop in group.makeIterator() { loop.execute { _ = cl_set_thread_slice(Self.slice) } }
         let lanes = lanes
         let dispatcher = Dispatcher(service: service, version: version)
         let bootstrap = ServerBootstrap(group: group)

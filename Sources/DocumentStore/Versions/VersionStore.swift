@@ -8,6 +8,7 @@ public final class VersionStore: Sendable {
     /// An O_PATH descriptor will do.
     let root: Descriptor
     let names = HiddenNames()
+    public let leftNames = LeftNames()
     let fileSystems = FileSystems()
     let intents: IntentLog
     public let kept: KeptVersions

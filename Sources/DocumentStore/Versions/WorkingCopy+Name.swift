@@ -40,7 +40,7 @@ extension WorkingCopy {
             {
                 naming.place = (other, place.name)
             } else {
-                Self.unlink(place)
+                versions.leftNames.remove(place)
                 naming = Naming(place: nil, isOver: true)
             }
             return true
@@ -61,7 +61,7 @@ extension WorkingCopy {
 
     func dropName() {
         naming.withLock { naming in
-            if let place = naming.place { Self.unlink(place) }
+            if let place = naming.place { versions.leftNames.remove(place) }
             naming = Naming(place: nil, isOver: true)
         }
     }
