@@ -28,6 +28,16 @@ extension SaveService {
     /// already.
     static let openFlagsKept = O_ACCMODE | O_SYNC | O_DSYNC | CL_O_NOATIME | CL_O_LARGEFILE
 
+    /// The daemon's own descriptor of a document that an app opens. A file for appending alone (`chattr +a`) is opened with O_APPEND
+    /// or not at all.
+    private func opened(_ node: Node, for flags: Int32) throws(Errno) -> Descriptor {
+        do throws(Errno) {
+            return try locator.opened(node, flags: flags & Self.openFlagsKept)
+        } catch .notPermitted where flags & O_APPEND != 0 {
+            return try locator.opened(node, flags: flags & (Self.openFlagsKept | O_APPEND))
+        }
+    }
+
     /// Throws ESTALE to have the kernel walk the path again, after which the caller comes with another version.
     func open(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool = false) throws(Errno) -> Opening {
         do throws(Errno) {
@@ -52,7 +62,7 @@ extension SaveService {
         }
         let file: Descriptor
         do throws(Errno) {
-            file = try locator.opened(node, flags: flags & Self.openFlagsKept)
+            file = try opened(node, for: flags)
         } catch .staleNFSFileHandle {
             // Replaced in between.
             guard let versions = node.versions.load(), isAmongSaves(node, versions) else { throw .staleNFSFileHandle }
@@ -114,7 +124,7 @@ extension SaveService {
             request.document.refusal = nil
             if !isOpenSave(node, versions) {
                 do throws(Errno) {
-                    let file = try locator.opened(current, flags: flags & Self.openFlagsKept)
+                    let file = try opened(current, for: flags)
                     document = (file, try facts(of: file, current, &request))
                 } catch {
                     request.document.refusal = error.rawValue
@@ -287,7 +297,7 @@ extension SaveService {
         if !isElsewhere, let document, published === current {
             return opening(document.0, document.1, of: published)
         }
-        let file = try locator.opened(published, flags: access)
+        let file = try isElsewhere ? locator.opened(published, flags: access) : opened(published, for: flags)
         var status = cl_status()
         _ = try check(cl_statx_fd(file.number, &status))
         return opening(file, status, of: published)

@@ -98,8 +98,8 @@ extension MountTests {
                 try mount.refuses("echo NEW >appended", "Operation not permitted")
                 try mount.refuses("echo NEW >closed", "Permission denied", as: Account.alice)
                 #expect(try mount.shell("""
-                    cat doc appended closed; chattr -ia "$S/doc" "$S/appended"; echo new >doc; cat doc
-                    """) == "old\nold\nold\nnew")
+                    echo more >>appended; cat doc appended closed; chattr -ia "$S/doc" "$S/appended"; echo new >doc; cat doc
+                    """) == "old\nold\nmore\nold\nnew")
             }
         }
 
