@@ -138,7 +138,7 @@ final class Tunnel: Sendable {
     static func copyAttributes(from source: Descriptor, to target: Descriptor) {
         try? withProcPath(of: source) { (sourcePath) throws(Errno) in
             let size = cl_listxattr(sourcePath, nil, 0)
-            guard size > 0 else { return }
+            guard (1...Self.longestAttribute).contains(size) else { return }
             var names = [CChar](repeating: 0, count: size)
             let length = try check(cl_listxattr(sourcePath, &names, size))
             try withProcPath(of: target) { (targetPath) throws(Errno) in
@@ -149,11 +149,14 @@ final class Tunnel: Sendable {
         }
     }
 
+    /// XATTR_LIST_MAX and XATTR_SIZE_MAX. To a question for the size alone the kernel hands on whatever a file system's server says.
+    private static let longestAttribute = 64 << 10
+
     private static func copyAttribute(
         _ name: [CChar], _ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>
     ) {
         let size = cl_getxattr(source, name, nil, 0)
-        guard size >= 0 else { return }
+        guard (0...Self.longestAttribute).contains(size) else { return }
         var value = [UInt8](repeating: 0, count: size)
         let length = cl_getxattr(source, name, &value, size)
         guard length >= 0 else { return }

@@ -64,8 +64,8 @@ struct VersionAttributes: Sendable {
         do throws(Errno) {
             var size = cl_flistxattr(file.number, nil, 0)
             if size == 0 || size == -Int(EOPNOTSUPP) || size == -Int(ENOSYS) { return [] }
-            // Somebody may add one between the two calls.
-            var names = [CChar](repeating: 0, count: try check(size) + 1_024)
+            // Somebody may add one between the two calls. No list is longer than XATTR_LIST_MAX, whatever a file system's server says.
+            var names = [CChar](repeating: 0, count: min(try check(size), 64 << 10) + 1_024)
             size = try check(cl_flistxattr(file.number, &names, names.count))
             var found: [ExtendedAttribute] = []
             for name in names[..<size].split(separator: 0) {
