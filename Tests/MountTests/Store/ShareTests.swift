@@ -58,16 +58,17 @@ extension MountTests {
             }
         }
 
-        /// Alice keeps by O_PATH, without a handle, what is removed or replaced: a descriptor of the daemon's each.
+        /// Alice keeps by O_PATH, without a handle, what is removed, replaced or saved over: a descriptor of the daemon's each.
         @Test(arguments: [
             ("fd = os.open('f', os.O_CREAT); os.close(fd); kept.append(os.open('f', os.O_PATH)); os.unlink('f')", "Stale file handle"),
             ("os.mkdir('d'); kept.append(os.open('d', os.O_PATH)); os.rmdir('d')", "Stale file handle"),
             ("os.close(os.open('f', os.O_CREAT)); kept.append(os.open('f', os.O_PATH)); os.close(os.open('g', os.O_CREAT)); os.rename('g', 'f')", "Stale file handle"),
             ("fd = os.open('.', os.O_TMPFILE | os.O_RDWR); kept.append(os.open('/proc/self/fd/%d' % fd, os.O_PATH)); os.close(fd)", "Stale file handle"),
+            ("kept.append(os.open('doc', os.O_PATH)); save()", "Stale file handle"),
         ])
         func removedFilesOfOneUserLeaveTheOthersTheirDescriptors(step: String, last: String) throws {
             try withFewDescriptors(4_352) { mount in
-                try mount.shell("chmod 755 .; mkdir alice bob; echo old >bob/doc; chown -R 61001:61001 alice; chown -R 61002:61002 bob")
+                try mount.shell("chmod 755 .; mkdir alice bob; echo old >bob/doc; echo old >alice/doc; chown -R 61001:61001 alice; chown -R 61002:61002 bob")
                 let found = try mount.python(UserScript.text + #"""
                     def status(): return json.loads(subprocess.check_output(["quire", "status", "--json", M]))
                     def descriptors(): return len(os.listdir("/proc/%d/fd" % status()["pid"]))
@@ -78,7 +79,17 @@ extension MountTests {
                         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
                         os.chdir("alice")
                         kept = []
+                        # By a process of few descriptors: those of who saves are looked through with each close.
+                        (asked, ask), (done, tell) = os.pipe(), os.pipe()
+                        if os.fork() == 0:
+                            os.close(ask)
+                            while os.read(asked, 1):
+                                with open("doc", "w") as file: file.write("saved")
+                                os.write(tell, b"x")
+                            os._exit(0)
+                        def save(): os.write(ask, b"x"); os.read(done, 1)
                         for n in range(4800): \#(step)
+                        save()
                         say(len(kept)); hear()
                         # The first are as on any file system, and the last are not to be reached.
                         say(os.fstat(kept[0]).st_nlink)
@@ -93,6 +104,7 @@ extension MountTests {
                         """)
                     print(alice.said())
                     print(descriptors() - before < 1000 or descriptors())
+                    print(out(BOB, "cat alice/doc"))
                     counted = status()["counters"]
                     for n in range(30): out(BOB, "echo %d >bob/doc; cat bob/doc; mkdir bob/d; ls bob/d; rm -r bob/d; echo new >bob/new; rm bob/new" % n)
                     changed = {name: count - counted.get(name, 0) for name, count in status()["counters"].items()}
@@ -104,6 +116,7 @@ extension MountTests {
                 #expect(found == """
                     4800
                     True
+                    saved
                     30 {'live.newFile': 30}
                     0
                     \(last)
