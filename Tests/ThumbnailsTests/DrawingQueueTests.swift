@@ -130,6 +130,20 @@ struct DrawingQueueTests {
         if case .stopped = queue.next(idleAfter: 10) {} else { Issue.record("it goes on") }
     }
 
+    /// Looks that wait for a while and come again take no memory with each look.
+    @Test func whatNobodyWaitsForAnyMoreIsLetGo() throws {
+        let queue = DrawingQueue()
+        let told = Mutex(0)
+        for number in 0..<10_000 {
+            let isAdded = queue.add(subject("a"), .normal, .awaited) { _ in told.withLock { $0 += 1 } } isWanted: { number % 5_000 == 0 }
+            try #require(isAdded)
+        }
+        let item = try #require(next(queue))
+        #expect((2...4).contains(item.completions.count))
+        queue.finish(item, .failed("nothing"))
+        #expect((2...4).contains(told.withLock { $0 }))
+    }
+
     /// Who looks again and again, without waiting, takes no memory with each look.
     @Test func looksAtTheSameAreBounded() {
         let queue = DrawingQueue()

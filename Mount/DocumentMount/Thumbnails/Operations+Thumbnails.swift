@@ -33,17 +33,19 @@ extension MountedFileSystem {
         guard let share = TakenShare(.waitingLooks, of: shares, for: caller.uid) else {
             return answerLookup(caller, in: parent, name, reply)
         }
+        let looks = picture.service.looks
+        let folder = ThumbnailFolder(picture.service, picture.size, picture.path.parent).key
+        let awaiting = ThumbnailAnnouncer.Awaiting(picture.service.announcer, in: folder)
         // Safe: the kernel keeps the folder's node for as long as a LOOKUP in it is not answered.
-        let awaited = ThumbnailLooks.Awaited(reply, caller, share, in: picture.service.looks) { [unowned self] reply in
+        let awaited = ThumbnailLooks.Awaited(reply, caller, share, awaiting, in: looks) { [unowned self] reply in
             answerLookup(caller, in: parent, name, reply)
         }
-        let (looks, announcer) = (picture.service.looks, picture.service.announcer)
-        let folder = ThumbnailFolder(picture.service, picture.size, picture.path.parent).key
-        announcer.beginAwaiting(in: folder)
         looks.wait(awaited)
-        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid) { _ in
-            announcer.endAwaiting(in: folder)
-            looks.finished(awaited)
+        // It may be answered long before it is drawn.
+        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid) { [weak awaited] _ in
+            if let awaited { looks.finished(awaited) }
+        } isWanted: { [weak awaited] in
+            awaited != nil
         }
     }
 

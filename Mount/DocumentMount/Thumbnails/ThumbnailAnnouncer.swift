@@ -42,12 +42,20 @@ final class ThumbnailAnnouncer: Sendable {
         wake.signal()
     }
 
-    /// A look in a folder waits for a picture from now on; `endAwaiting` follows.
-    func beginAwaiting(in folder: [UInt8]) { count(1, folder) }
+    /// A look in a folder waits for a picture, for as long as this lives.
+    final class Awaiting: Sendable {
+        private let announcer: ThumbnailAnnouncer
+        private let folder: [UInt8]
 
-    func endAwaiting(in folder: [UInt8]) { count(-1, folder) }
+        init(_ announcer: ThumbnailAnnouncer, in folder: [UInt8]) {
+            (self.announcer, self.folder) = (announcer, folder)
+            announcer.count(1, folder)
+        }
 
-    private func count(_ change: Int, _ folder: [UInt8]) {
+        deinit { announcer.count(-1, folder) }
+    }
+
+    fileprivate func count(_ change: Int, _ folder: [UInt8]) {
         state.withLock { state in
             let before = state.awaited[folder]?.count ?? 0
             state.awaited[folder] = (before + change, cl_monotonic_ns())

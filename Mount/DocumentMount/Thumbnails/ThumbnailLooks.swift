@@ -15,33 +15,50 @@ final class ThumbnailLooks: Sendable {
     final class Awaited: @unchecked Sendable {
         let deadline: Int64
         private let parked: AnyObject
-        private let share: TakenShare
+        /// Nil when it is over: what is drawn may know of it for longer. Leaf.
+        private let share: Mutex<TakenShare?>
+        private let awaiting: ThumbnailAnnouncer.Awaiting?
         fileprivate let listen: () -> Void
-        /// Answers, when it is drawn or will not be.
-        fileprivate let end: () -> Void
-        fileprivate let fail: () -> Void
+        private let answer: () -> Void
+        private let refuse: () -> Void
         /// The caller was killed before this was in the table. Guarded by the state's lock.
         fileprivate var wasKilled = false
 
         init<Answer>(
-            _ reply: consuming Reply<Answer>, _ caller: Caller, _ share: TakenShare, in looks: ThumbnailLooks,
-            patience: Int64 = ThumbnailLooks.patience,
+            _ reply: consuming Reply<Answer>, _ caller: Caller, _ share: TakenShare, _ awaiting: ThumbnailAnnouncer.Awaiting? = nil,
+            in looks: ThumbnailLooks, patience: Int64 = ThumbnailLooks.patience,
             answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
         ) {
             deadline = cl_monotonic_ns() + patience
-            self.share = share
+            self.share = Mutex(share)
+            self.awaiting = awaiting
             let thread = caller.thread
             let owner = Unowned()
             let parked = ParkedReply(reply) { [unowned looks] parked in
                 guard let awaited = owner.awaited, ProcessFacts.isBeingKilled(thread), looks.givesUp(awaited) else { return }
+                awaited.isOver()
                 parked.answerInterrupt(.interrupted)
             }
             self.parked = parked
             listen = { parked.listen() }
-            end = { parked.end { answer($0) } }
-            fail = { parked.fail(.interrupted) }
+            self.answer = { parked.end { answer($0) } }
+            refuse = { parked.fail(.interrupted) }
             owner.awaited = self
         }
+
+        /// Answers, when it is drawn or will not be. First, as the answer may be to wait for something else.
+        fileprivate func end() {
+            isOver()
+            answer()
+        }
+
+        fileprivate func fail() {
+            isOver()
+            refuse()
+        }
+
+        /// The user may have another one wait.
+        private func isOver() { _ = share.withLock { $0.take() } }
 
         /// Lets the interrupt's closure find the request that it belongs to.
         private final class Unowned: @unchecked Sendable {

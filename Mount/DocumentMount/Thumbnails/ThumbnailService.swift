@@ -243,12 +243,15 @@ final class ThumbnailService: Sendable {
     ///   - completion: with whether it is drawn, on a drawing thread.
     func draw(
         _ path: StorePath, isFolder: Bool, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
-        completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+        completion: (@Sendable (DrawingOutcome) -> Void)? = nil, isWanted: @escaping @Sendable () -> Bool = { true }
     ) {
-        let isAccepted = thumbnailer.draw(subject(path, isFolder: isFolder), size, urgency, for: user) { [weak self] outcome in
-            completion?(outcome)
-            if case .drawn = outcome { self?.noteDrawn(path, size) }
-        }
+        let subject = subject(path, isFolder: isFolder)
+        let isAccepted = thumbnailer.draw(
+            subject, size, urgency, for: user,
+            completion: { [weak self] outcome in
+                completion?(outcome)
+                if case .drawn = outcome { self?.noteDrawn(path, size) }
+            }, isWanted: isWanted)
         if !isAccepted { completion?(.failed("too many are waiting")) }
     }
 

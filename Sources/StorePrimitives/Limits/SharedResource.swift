@@ -77,7 +77,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
         case .waitingLooks:
             ("waitingLooks", 500, 2_000, "the picture is not there yet; EBUSY below .previews", "each is a request of the kernel's that waits for a picture or preview")
         case .waitingPreviews:
-            ("waitingPreviews", 64, 512, "the preview is not there", "each may take a worker's whole time")
+            ("waitingPreviews", 64, 512, "EAGAIN: the preview is not there", "each may take a worker's whole time")
         case .openFiles:
             ("openFiles", 65_536, 196_608, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
         case .openFolders:

@@ -19,17 +19,24 @@ package final class DrawingQueue: @unchecked Sendable {
         let uri: String
         let size: ThumbnailSize
     }
+    package struct Completion {
+        /// Whether somebody still waits for it. Asked under the lock.
+        fileprivate let isWanted: @Sendable () -> Bool
+        fileprivate let body: @Sendable (DrawingOutcome) -> Void
+    }
+
     package struct Item {
         package let subject: DrawingSubject
         package let size: ThumbnailSize
         fileprivate(set) var urgency: Urgency
         /// Who waits for it, of a daemon that serves several.
         fileprivate let user: uid_t?
-        package fileprivate(set) var completions: [@Sendable (DrawingOutcome) -> Void]
+        package fileprivate(set) var completions: [Completion]
+        /// With so many the ones that nobody waits for any more are let go.
+        fileprivate var mostUnseen = 4
 
         fileprivate init(
-            _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ user: uid_t?,
-            _ completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+            _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, _ user: uid_t?, _ completion: Completion? = nil
         ) {
             (self.subject, self.size, self.urgency, self.user) = (subject, size, urgency, user)
             completions = completion.map { [$0] } ?? []
@@ -104,9 +111,10 @@ package final class DrawingQueue: @unchecked Sendable {
     /// Adds what is to be drawn, or joins who asked for it before. False if there is no room, or an end, or if too many ask for it.
     package func add(
         _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
-        _ completion: (@Sendable (DrawingOutcome) -> Void)?
+        _ completion: (@Sendable (DrawingOutcome) -> Void)?, isWanted: @escaping @Sendable () -> Bool = { true }
     ) -> Bool {
-        locked {
+        let completion = completion.map { Completion(isWanted: isWanted, body: $0) }
+        return locked {
             let key = Key(uri: subject.uri, size: size)
             let most = urgency == .awaited ? Self.mostAwaiting : Self.mostTold
             guard !isStopped else { return false }
@@ -125,10 +133,12 @@ package final class DrawingQueue: @unchecked Sendable {
         }
     }
 
-    private static func join(
-        _ item: inout Item, _ urgency: Urgency, _ completion: (@Sendable (DrawingOutcome) -> Void)?, _ most: Int
-    ) -> Bool {
+    private static func join(_ item: inout Item, _ urgency: Urgency, _ completion: Completion?, _ most: Int) -> Bool {
         if let completion {
+            if item.completions.count >= item.mostUnseen {
+                item.completions.removeAll { !$0.isWanted() }
+                item.mostUnseen = max(4, 2 * item.completions.count)
+            }
             guard item.completions.count < most else { return false }
             item.completions.append(completion)
         }
@@ -243,7 +253,7 @@ package final class DrawingQueue: @unchecked Sendable {
             }
             return completions
         }
-        for completion in completions { completion(outcome) }
+        for completion in completions { completion.body(outcome) }
     }
 
     /// Nothing is drawn from now on: who waits is told.
@@ -258,7 +268,7 @@ package final class DrawingQueue: @unchecked Sendable {
             return (self.jobs, (Array(left.values) + Array(again.values)).flatMap(\.completions))
         }
         for job in jobs { job.cancel() }
-        for completion in completions { completion(.failed("the mount is going away")) }
+        for completion in completions { completion.body(.failed("the mount is going away")) }
     }
 }
 

@@ -46,13 +46,14 @@ public final class Thumbnailer: Sendable {
 
     /// Asks for a thumbnail, whatever the cache has. `completion` is called once, on a thread that draws, which it may not hold up.
     /// False, without that, if too many wait or `stop` was called. O(1); a leaf lock.
+    /// - Parameter isWanted: asked under that lock; what is not wanted any more may not be called.
     @discardableResult
     public func draw(
         _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
-        completion: (@Sendable (DrawingOutcome) -> Void)? = nil
+        completion: (@Sendable (DrawingOutcome) -> Void)? = nil, isWanted: @escaping @Sendable () -> Bool = { true }
     ) -> Bool {
         startIfNeeded()
-        return queue.add(subject, size, urgency, for: user, completion)
+        return queue.add(subject, size, urgency, for: user, completion, isWanted: isWanted)
     }
 
     /// Whether anybody draws documents of a content's type, or makes previews of them.

@@ -75,6 +75,76 @@ extension MountTests {
                 """#)
         }
 
+        /// With 600 documents in `slow`, of a type that a program draws which never ends.
+        private func withSlowDocuments(_ program: String) throws {
+            let mount = try Mount(.root)
+            defer { mount.end() }
+            try mount.shell(#"""
+                chmod 755 .; echo text >note.txt; mkdir slow; (cd slow && for n in $(seq 600); do echo $n >$n.blend; done)
+                mkdir -p "$T/share/thumbnailers"
+                printf '[Thumbnailer Entry]\nExec=sh -c "exec sleep 1000" %%i %%o\nMimeType=application/x-blender;\n' >"$T/share/thumbnailers/slow.thumbnailer"
+                """#, in: mount.store)
+            try mount.shell("XDG_DATA_DIRS=$T/share:/usr/local/share:/usr/share quire mount \"$S\" \"$M\" -o allow_other", in: "/")
+            try mount.noteDaemon()
+            try mount.python(Self.script + #"""
+                # Each thread looks again when it is answered, until the program is killed.
+                looking = """if 1:
+                    threading.stack_size(65536)
+                    def look(n):
+                        while True:
+                            try: %s
+                            except OSError: pass
+                            time.sleep(0.2)
+                    for n in range(1, %d + 1): threading.Thread(target=look, args=(n,), daemon=True).start()
+                    hear()
+                    """
+                def answer(uid, call):
+                    # The errno's name, or what the call found, as a user.
+                    return out(uid, "python3 -c '\nimport errno, os\ntry: print(%s)\nexcept OSError as error: print(errno.errorcode[error.errno])'" % call.replace("'", '"')).strip()
+                # As somebody who is shown all that can be drawn.
+                def isServed(uid):
+                    eventually(lambda: answer(uid, "open('.thumbnails/large/note.txt.png', 'rb').read(4)") == r"b'\x89PNG'")
+                    eventually(lambda: answer(uid, "sorted(os.listdir('.previews/note.txt'))") == "['facts.txt', 'page-1.png', 'text.txt']")
+
+                """# + program, limit: .seconds(300))
+        }
+
+        @Test func looksThatWaitForPicturesAreBounded() throws {
+            try withSlowDocuments(#"""
+                bob = User(BOB, looking % ("os.stat('.thumbnails/large/slow/%d.blend.png' % n)", 560))
+                full = share(BOB, "waitingLooks")["limit"]
+                assert full == 500
+                eventually(lambda: share(BOB, "waitingLooks")["used"] == full)
+                eventually(lambda: answer(BOB, "os.listdir('.previews/slow/600.blend')") == "EBUSY")
+                # Each would wait for ten seconds.
+                for n in range(40): assert answer(BOB, "os.stat('.thumbnails/large/slow/599.blend.png')") == "ENOENT"
+                eventually(lambda: share(BOB, "waitingLooks")["used"] == full)
+                isServed(ALICE)
+                # What has ended waits no longer, though its pictures are still to be drawn.
+                bob.process.kill(); bob.process.wait()
+                eventually(lambda: share(BOB, "waitingLooks")["used"] == 0)
+                isServed(BOB)
+                """#)
+        }
+
+        @Test func previewsThatWaitToBeMadeAreBounded() throws {
+            try withSlowDocuments(#"""
+                bob = User(BOB, looking % ("os.listdir('.previews/slow/%d.blend' % n)", 80))
+                full = share(BOB, "waitingPreviews")["limit"]
+                assert full == 64
+                eventually(lambda: share(BOB, "waitingPreviews")["used"] == full)
+                # Each would wait for 45 seconds.
+                for n in range(20): assert answer(BOB, "os.listdir('.previews/slow/600.blend')") == "EAGAIN"
+                assert answer(BOB, "os.stat('.previews/slow/600.blend/page-1.png')") == "EAGAIN"
+                assert share(BOB, "waitingPreviews")["used"] == full
+                isServed(ALICE)
+                bob.process.kill(); bob.process.wait()
+                # All but those that are being made, which end by their time.
+                eventually(lambda: share(BOB, "waitingPreviews")["used"] == 0)
+                isServed(BOB)
+                """#)
+        }
+
         @Test func claimsThatWaitAreBounded() throws {
             try users(prepare: "echo old >doc; chmod 666 doc", #"""
                 claiming = """if 1:
