@@ -260,6 +260,8 @@ extension MountedFileSystem {
         let pin = Pin(try locator.reopenedByPath(descriptor), for: caller.uid, of: shares)
         let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
         node.state.withLock { $0.pin = pin }
+        // It is gone with its last handle, and its inode number another file's.
+        if pin == nil { table.detach(node) }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
         let (handle, openMode) = registerNew(node, descriptor, flags: flags, caller)
         return (entry(for: node, status), handle, openMode)
