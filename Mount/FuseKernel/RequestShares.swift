@@ -235,9 +235,9 @@ package final class RequestShares: @unchecked Sendable {
         return state.held.user(user) + state.begun.user(user) < share
     }
 
-    /// Has what waits begin, of each user the first first.
+    /// Has what waits begin, of each user the first first. No user is always the first of all.
     private func beginNext(_ state: inout State, lookingAt count: Int) {
-        for user in state.waiting.users {
+        for user in state.waiting.users.shuffled() {
             while mayBegin(user, state),
                 let first = state.waiting.first(of: user, lookingAt: count, where: { mayBegin($0, state) }),
                 state.waiting.remove(first)

@@ -144,6 +144,23 @@ struct RequestSharesTests {
         #expect(trial.ask(Self.release, .init(user: RequestShares.Claim.lettingGo)) == .ready)
     }
 
+    /// More heavy users than threads: each gets its turn.
+    @Test func noHeavyUserWaitsForOthersForEver() {
+        let trial = Trial(requests: 2_000, bytes: 1_000_000)
+        let users = UInt64(1)...20
+        _ = trial.shares.beat(held: [], heavy: Set(users.map { HeavyUsers.place(of: $0) }), at: 0)
+        for user in users {
+            for _ in 0..<50 { _ = trial.ask(Self.write, .init(user: user), size: 1) }
+        }
+        var served: Set<UInt64> = []
+        for _ in 0..<300 {
+            guard let next = trial.shares.takeReady() else { break }
+            served.insert(next.claim.user)
+            _ = trial.shares.ended(next)
+        }
+        #expect(served == Set(users))
+    }
+
     @Test func releasesAreNeitherRefusedNorLate() {
         let trial = Trial(requests: 1, bytes: 1)
         trial.overload()
