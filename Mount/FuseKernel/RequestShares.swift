@@ -21,7 +21,7 @@ public struct RequestShare: Hashable, Sendable {
 ///
 /// Threads of their own do what was put aside.
 ///
-/// What was put aside is handed on as others of the same end, of each user in the order it came. A request that has waited too long is answered
+/// Requests that were put aside are handed on as others of the same end, of each user in the order it came. A request that has waited too long is answered
 /// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which are nobody's and may free a large file's blocks, have a share of
 /// their own, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody has too much a
 /// request costs one atomic look.
@@ -111,9 +111,9 @@ package final class RequestShares: @unchecked Sendable {
     private let state = Guarded(State())
     /// What one of each may hold.
     package let share: Int
-    /// What a heavy user may hold, besides what is slow: what keeps processors busy leaves others half of them.
+    /// How many requests a heavy user may hold besides slow ones: those that keep processors busy leave others half of them.
     private let heavyShare: Int
-    /// What requests that were put aside may hold together.
+    /// How many requests that were put aside may be under way together.
     private let most: Int
     private let limits: UserShares
     private let isLimiting = Atomic<Bool>(false)

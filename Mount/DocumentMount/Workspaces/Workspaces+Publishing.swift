@@ -55,7 +55,7 @@ extension Workspaces {
             guard let staged = names[place.name, claim], let hidden = staged.hidden, let copy = staged.copy,
                 copy.isUntouched(in: folder)
             else { return false }
-            // What the kernel has forgotten nobody has open.
+            // A file that the kernel has forgotten is open nowhere.
             if let version = known(hidden, in: folder) {
                 guard version.versions.load()?.isActive.load(ordering: .relaxed) != true, version.state.withLock({ $0.handles.isEmpty })
                 else { return false }

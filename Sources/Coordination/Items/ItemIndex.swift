@@ -44,8 +44,8 @@ struct ItemIndex<Element: Hashable & Sendable>: Sendable {
         places.isEmpty ? [] : paths.inside(folder, limit: limit)
     }
 
-    /// What is registered for items in the folder, at any depth, a set for each of these.
-    func inside(_ folder: StorePath) -> [Set<Element>] { paths(inside: folder).map { self[$0] } }
+    /// What is registered for items in the folder, at any depth, a set for each of these, of so many at most.
+    func inside(_ folder: StorePath, limit: Int = .max) -> [Set<Element>] { paths(inside: folder, limit: limit).map { self[$0] } }
 
     mutating func insert(_ element: Element, at path: StorePath) {
         let hash = PathHash(of: path)

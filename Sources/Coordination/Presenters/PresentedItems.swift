@@ -10,7 +10,7 @@ public final class PresentedItems: Sendable {
     var isEmpty: Bool { index.withLock { $0.isEmpty } }
 
     /// Whether opens of an item have anybody to ask. O(length of the path) for each user who presents something.
-    public func contains(_ path: StorePath) -> Bool { index.withLock { !$0.isEmpty && $0.shows(path) } }
+    public func contains(_ path: StorePath) -> Bool { index.withLock { $0.shows(path) } }
 
     /// As `PresenterIndex.nearest`.
     func nearest(_ path: StorePath, mostOfUser most: Int) -> [PresenterID] {

@@ -2,8 +2,8 @@ import StorePrimitives
 
 /// Presenters by the items that they show, those of each user apart, and those of folders with what is in them.
 ///
-/// Who presents an item is looked up in whole only where each of them is told something. Others look at the nearest of each user,
-/// so that a look costs the length of the path and the users, however much one of these presents.
+/// Events are told to all presenters of an item. Opens and claims look at the nearest of each user, so that a look costs the length of
+/// the path and the users, however much one of these presents.
 struct PresenterIndex: Sendable {
     private struct OfUser: Sendable {
         var items = ItemIndex<PresenterID>()
@@ -11,11 +11,6 @@ struct PresenterIndex: Sendable {
 
         /// Sets that have those of an item, and of the folders that hold it with what is in them, the nearest first.
         func showing(_ path: StorePath) -> [Set<PresenterID>] { [items[path]] + folders.above(path).reversed() }
-
-        /// The same for all that is in a folder.
-        func inside(_ folder: StorePath) -> some Sequence<Set<PresenterID>> {
-            items.paths(inside: folder).lazy.map { items[$0] }
-        }
     }
 
     private var users: [UInt32: OfUser] = [:]
@@ -43,7 +38,7 @@ struct PresenterIndex: Sendable {
         users.values.flatMap { user in
             let near = Array(user.showing(path).lazy.joined().prefix(most))
             guard contents, near.count < most else { return near }
-            return Array((near + user.inside(path).lazy.joined().prefix(most)).prefix(most))
+            return Array((near + user.items.inside(path, limit: most).joined()).prefix(most))
         }
     }
 
@@ -52,6 +47,6 @@ struct PresenterIndex: Sendable {
 
     /// All of a folder and of what is in it. Linear in these.
     func within(_ folder: StorePath) -> [PresenterID] {
-        users.values.flatMap { Array($0.items[folder]) + $0.inside(folder).joined() }
+        users.values.flatMap { Array($0.items[folder]) + $0.items.inside(folder).joined() }
     }
 }

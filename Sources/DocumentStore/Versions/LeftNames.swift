@@ -1,22 +1,23 @@
-import CLinux
 import Glibc
 public import StorePrimitives
 import Synchronization
 
-/// Hidden names that could not be removed, since their folders take no changes now: an ordinary user's daemon is held back by a folder's
+/// Hidden names that could not be removed, as their folders take no changes now: an ordinary user's daemon is held back by a folder's
 /// mode as its user is. They are removed when the folder may have become writable. Thread-safe.
 public final class LeftNames: Sendable {
     /// Leaf.
     private let places = Guarded<[HiddenPlace]>([])
     private let areSome = Atomic<Bool>(false)
-    /// Each holds its folder open. What is not noted is for the next daemon's sweep.
+    /// Each holds its folder open. The next daemon's sweep takes the others.
     private static let most = 1_000
 
     init() {}
 
     /// Removes a hidden name, now or later.
     func remove(_ place: HiddenPlace) {
-        guard Self.unlinked(place) != 0 else { return }
+        let result = WorkingCopy.unlink(place)
+        // It may be gone with its folder.
+        guard result != 0, result != -ENOENT else { return }
         places.withLock { places in
             if places.count < Self.most { places.append(place) }
         }
@@ -31,11 +32,5 @@ public final class LeftNames: Sendable {
             return places
         }
         for place in left { remove(place) }
-    }
-
-    /// 0 also if it is gone, or its folder is.
-    private static func unlinked(_ place: HiddenPlace) -> Int32 {
-        let result = place.name.withCString { cl_unlinkat(place.folder.number, $0, 0) }
-        return result == -ENOENT ? 0 : result
     }
 }

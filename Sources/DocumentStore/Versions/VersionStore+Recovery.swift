@@ -86,7 +86,8 @@ extension VersionStore {
         guard let document = try document(of: intent, near: folder) else {
             try keep(version, path.appending(intent.name), .removed)
             recovery.kept += 1
-            return WorkingCopy.unlink((folder, intent.hidden))
+            WorkingCopy.unlink((folder, intent.hidden))
+            return
         }
         let status = try OpenFolder.status(of: document)
         let modified = saturatedNanoseconds(status.st.st_mtim)

@@ -78,7 +78,9 @@ extension WorkingCopy {
         }
     }
 
-    static func unlink(_ hidden: HiddenPlace) {
-        _ = hidden.name.withCString { cl_unlinkat(hidden.folder.number, $0, 0) }
+    /// 0, or the errno of unlinkat(2), negative.
+    @discardableResult
+    static func unlink(_ hidden: HiddenPlace) -> Int32 {
+        hidden.name.withCString { cl_unlinkat(hidden.folder.number, $0, 0) }
     }
 }
