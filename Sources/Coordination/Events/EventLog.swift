@@ -26,10 +26,10 @@ public struct EventLog: Sendable {
     public private(set) var lastSequence: UInt64
 
     /// - Parameters:
-    ///   - capacity: how many events are kept, some 200 bytes each.
+    ///   - capacity: how many events are kept, some 200 bytes each; one at least.
     ///   - lastSequence: to go on where an earlier mount of the store left off, so that its readers see that they missed some.
     public init(capacity: Int, lastSequence: UInt64 = 0) {
-        self.capacity = capacity
+        self.capacity = max(1, capacity)
         self.lastSequence = lastSequence
     }
 
