@@ -65,7 +65,7 @@ final class Dispatcher: @unchecked Sendable {
     /// Microseconds.
     private static let longestGap = 80
     private static let activity = 10_000
-    private static let longestPause = 1_000
+    private static let longestPause = 2_000
     static let longestYield = 500
     private static let busyTime = 100_000
     private let isPulseAsleep = Atomic<Bool>(false)
@@ -149,12 +149,12 @@ final class Dispatcher: @unchecked Sendable {
         users.used(slot.user.load(ordering: .relaxed), microseconds: time &- began)
     }
 
-    /// How long a thread rests after a request that was put aside, in microseconds: as long as it has worked, while other users ask for
-    /// something. The apps whose requests are put aside need processors, too, and get as much time as they are answered.
+    /// How long a thread rests after a request that was put aside, in microseconds: three times as long as it has worked, while other
+    /// users ask for something. The apps whose requests are put aside need processors, too, and get as much time as they are answered.
     func pause(after request: RequestShares.Waiting, microseconds: Int, at time: Int) -> UInt32 {
         guard request.claim.user != RequestShares.Claim.lettingGo else { return 0 }
         guard time &- lastRead.load(ordering: .relaxed) < Self.activity else { return 0 }
-        return UInt32(clamping: min(microseconds, Self.longestPause))
+        return UInt32(clamping: min(3 * min(microseconds, Self.longestPause), Self.longestPause))
     }
 
     /// As `RequestShares.putAside`; has a thread take what is ready.

@@ -77,6 +77,11 @@ int cl_receive_message(int channel, void *bytes, size_t capacity, int *descripto
     return (int)length;
 }
 
+int cl_accept(int listener) {
+    int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return connection < 0 ? -errno : connection;
+}
+
 int cl_memory_file(const char *name) {
     int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (file < 0 && errno == EINVAL) file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);

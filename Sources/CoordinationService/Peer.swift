@@ -25,13 +25,20 @@ public struct Peer: Hashable, Sendable {
 
     /// The peer of a connected Unix socket; nil if it is none.
     init?(of socket: Int32) {
-        var credentials = (pid: Int32(0), uid: UInt32(0), gid: UInt32(0))
-        var length = socklen_t(clamping: MemoryLayout.size(ofValue: credentials))
-        // Safe: the kernel fills a struct ucred, which is these three fields in this order.
-        guard getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
+        guard let credentials = Self.credentials(of: socket) else { return nil }
         self.init(
             uid: credentials.uid, gid: credentials.gid, groups: Self.groups(of: socket) ?? [], pid: credentials.pid,
             start: Self.start(of: credentials.pid, user: credentials.uid, at: socket))
+    }
+
+    /// The user at the other end of a connected Unix socket, found by one system call; nil if it is none.
+    static func user(of socket: Int32) -> UInt32? { credentials(of: socket)?.uid }
+
+    private static func credentials(of socket: Int32) -> (pid: Int32, uid: UInt32, gid: UInt32)? {
+        var credentials = (pid: Int32(0), uid: UInt32(0), gid: UInt32(0))
+        var length = socklen_t(clamping: MemoryLayout.size(ofValue: credentials))
+        // Safe: the kernel fills a struct ucred, which is these three fields in this order.
+        return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials : nil
     }
 
     /// The number may be another process's by now: the kernel's handle of the peer (Linux 6.5) tells, else the user.

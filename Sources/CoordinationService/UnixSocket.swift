@@ -11,24 +11,23 @@ enum UnixSocket {
     /// Binds and listens at `path` with the given permissions. The socket takes its place in one rename, so there is no
     /// moment with wrong permissions or without a socket, and a stale one is replaced. Throws .fileExists if `path` is no
     /// socket.
-    static func listen(at path: String, mode: UInt32) throws(Errno) -> (descriptor: Int32, identity: FileIdentity) {
+    static func listen(at path: String, mode: UInt32) throws(Errno) -> (listener: Descriptor, identity: FileIdentity) {
         var existing = stat()
         if lstat(path, &existing) == 0, existing.st_mode & S_IFMT != S_IFSOCK { throw .fileExists }
         let temporary = "\(path).\(getpid())"
-        let descriptor = try open(nonBlocking: true)
+        let listener = Descriptor(owning: try open(nonBlocking: false))
         var succeeded = false
-        defer { if !succeeded { _ = close(descriptor) } }
         _ = unlink(temporary)
         try withAddress(temporary) { (address, length) throws(Errno) in
-            try call(bind(descriptor, address, length))
+            try call(bind(listener.number, address, length))
         }
         defer { if !succeeded { _ = unlink(temporary) } }
         try call(chmod(temporary, mode))
-        try call(Glibc.listen(descriptor, backlog))
+        try call(Glibc.listen(listener.number, backlog))
         try call(rename(temporary, path))
         guard let identity = identity(of: path) else { throw .noSuchFileOrDirectory }
         succeeded = true
-        return (descriptor, identity)
+        return (listener, identity)
     }
 
     /// Connects to `path` until `deadline`. The descriptor is non-blocking. Throws .timedOut, or connect(2)'s errno.

@@ -205,6 +205,15 @@ struct ServiceServerTests {
         }
     }
 
+    /// The later ones wait for their turn, with what they have asked already.
+    @Test func manyConnectionsAtOnceAreAllServed() throws {
+        try withServer { socket, _ in
+            let peers = (0..<700).map { _ in RawPeer(socket) }
+            for peer in peers { peer.send(statusCall) }
+            for peer in peers.reversed() { #expect(peer.receive() != nil) }
+        }
+    }
+
     /// Not even the same user's.
     @Test func callsThatTakeLongKeepNoOthersWaiting() throws {
         try withServer { socket, mount in

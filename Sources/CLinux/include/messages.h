@@ -14,6 +14,9 @@ int cl_send_message(int channel, const void *bytes, size_t length, const int *de
 // is the room for them when called: what does not fit is closed.
 int cl_receive_message(int channel, void *bytes, size_t capacity, int *descriptors, int *count, int milliseconds);
 
+// The next connection of a listening socket, not blocking and closed on exec (accept4(2)).
+int cl_accept(int listener);
+
 // An anonymous file in memory (memfd_create(2)), closed on exec, which nobody can execute.
 int cl_memory_file(const char *name);
 

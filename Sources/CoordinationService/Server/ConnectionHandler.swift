@@ -18,6 +18,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let lanes: CallLanes
     private let log: Logger
     private let onClose: () -> Void
+    /// How long the connection waits before it is served.
+    private let pause: Duration
+    private var turn: NIODeadline?
 
     private var framer: MessageFramer
     private var context: ChannelHandlerContext?
@@ -38,10 +41,11 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var awaitsRestOfMessage = false
 
     init(
-        peer: Peer, dispatcher: Dispatcher, limits: ServiceLimits, lanes: CallLanes, log: Logger,
+        peer: Peer, pause: Duration, dispatcher: Dispatcher, limits: ServiceLimits, lanes: CallLanes, log: Logger,
         onClose: @escaping () -> Void
     ) {
         connection = PeerConnection(peer: peer)
+        self.pause = pause
         self.dispatcher = dispatcher
         self.limits = limits
         self.lanes = lanes
@@ -57,7 +61,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         let (stream, connection) = (self.stream, connection)
         self.stream = nil
         self.context = nil
-        onClose()
+        // A connection that is ended before its turn keeps its place in the user's share until then.
+        if let turn, turn > .now() {
+            context.eventLoop.assumeIsolated().scheduleTask(deadline: turn) { [onClose] in onClose() }
+        } else {
+            onClose()
+        }
+        if stream == nil, connection.endIfEmpty() { return }
         // May take a while: what was kept may have to be undone.
         lanes.submit(in: lane(isLong: false)) { _ in
             stream?.end()
@@ -65,7 +75,16 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    func channelActive(context: ChannelHandlerContext) { goOn() }
+    func channelActive(context: ChannelHandlerContext) {
+        guard pause > .zero else { return goOn() }
+        isBusy = true
+        let turn = NIODeadline.now() + TimeAmount(pause)
+        self.turn = turn
+        context.eventLoop.assumeIsolated().scheduleTask(deadline: turn) {
+            self.isBusy = false
+            self.goOn()
+        }
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)

@@ -39,6 +39,14 @@ final class PeerConnection: Sendable {
         }
     }
 
+    /// Ends it if nothing is kept; false if something is.
+    func endIfEmpty() -> Bool {
+        kept.withLock { kept in
+            if kept.resources.isEmpty { kept.isEnded = true }
+            return kept.isEnded
+        }
+    }
+
     /// Off the event loop.
     func end() {
         let rest = kept.withLock { kept in

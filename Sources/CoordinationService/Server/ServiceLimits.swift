@@ -26,9 +26,9 @@ public enum ServiceAccess: Sendable {
         }
     }
 
-    func allows(_ peer: Peer) -> Bool {
+    func allows(_ user: UInt32) -> Bool {
         switch self {
-        case .owner(let uid): peer.uid == uid || peer.uid == 0
+        case .owner(let uid): user == uid || user == 0
         case .everyone: true
         }
     }
