@@ -3,27 +3,18 @@ import StorePrimitives
 /// Claims by the items that they name, those that cover what is in a folder apart: a look for an item meets only the claims
 /// that concern it.
 struct ClaimIndex: Sendable {
-    private var items = ItemIndex<ClaimID>()
-    private var folders = ItemIndex<ClaimID>()
+    private var claims = CoveringIndex<ClaimID>()
 
-    var isEmpty: Bool { items.isEmpty }
+    var isEmpty: Bool { claims.isEmpty }
 
     mutating func insert(_ id: ClaimID, _ intent: ClaimIntent) {
-        items.insert(id, at: intent.path)
-        if intent.coversContents { folders.insert(id, at: intent.path) }
+        claims.insert(id, at: intent.path, coversContents: intent.coversContents)
     }
 
-    mutating func remove(_ id: ClaimID, at path: StorePath) {
-        items.remove(id, at: path)
-        folders.remove(id, at: path)
-    }
+    mutating func remove(_ id: ClaimID, at path: StorePath) { claims.remove(id, at: path) }
 
     /// The claims on an item, or on a folder with all that is in it. O(length of the path).
-    func meeting(_ path: StorePath) -> [Set<ClaimID>] {
-        guard !items.isEmpty else { return [] }
-        let here = items[path]
-        return here.isEmpty ? folders.above(path) : [here] + folders.above(path)
-    }
+    func meeting(_ path: StorePath) -> [Set<ClaimID>] { claims.covering(path) }
 
     /// What the look for a request has met already: claims that meet several of its items are met once.
     struct Visit {
@@ -32,21 +23,22 @@ struct ClaimIndex: Sendable {
         fileprivate var inside = ItemIndex<Bool>()
     }
 
-    /// The claims that meet an intent, each with an item that it has in common with that, but for those met before; intents are to come in the order of their paths' lengths.
+    /// The claims that meet an intent, each with an item that it has in common with that, but for those met before; intents are to
+    /// come in the order of their paths' lengths.
     func meeting(_ intent: ClaimIntent, _ visit: inout Visit) -> [(item: StorePath, claims: Set<ClaimID>)] {
-        guard !items.isEmpty else { return [] }
+        guard !claims.isEmpty else { return [] }
         var found: [(StorePath, Set<ClaimID>)] = []
-        if visit.items.insert(intent.path).inserted { found.append((intent.path, items[intent.path])) }
-        for place in folders.placesAbove(intent.path) where visit.above.insert(place.path).inserted {
+        if visit.items.insert(intent.path).inserted { found.append((intent.path, claims.items[intent.path])) }
+        for place in claims.folders.placesAbove(intent.path) where visit.above.insert(place.path).inserted {
             found.append((intent.path, place.elements))
         }
         if intent.coversContents, visit.inside[intent.path].isEmpty, visit.inside.above(intent.path).isEmpty {
             visit.inside.insert(true, at: intent.path)
-            found += items.paths(inside: intent.path).map { ($0, items[$0]) }
+            found += claims.items.paths(inside: intent.path).map { ($0, claims.items[$0]) }
         }
         return found
     }
 
     /// Whether there is any on an item, or a folder with all that is in it.
-    func meets(_ path: StorePath) -> Bool { !items.isEmpty && (!items[path].isEmpty || !folders.above(path).isEmpty) }
+    func meets(_ path: StorePath) -> Bool { !claims.covering(path).isEmpty }
 }

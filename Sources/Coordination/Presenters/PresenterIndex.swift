@@ -5,45 +5,35 @@ import StorePrimitives
 /// Events are told to all presenters of an item. Opens and claims look at the nearest of each user, so that a look costs the length of
 /// the path and the users, however much one of these presents.
 struct PresenterIndex: Sendable {
-    private struct OfUser: Sendable {
-        var items = ItemIndex<PresenterID>()
-        var folders = ItemIndex<PresenterID>()
-
-        /// Sets that have those of an item, and of the folders that hold it with what is in them, the nearest first.
-        func showing(_ path: StorePath) -> [Set<PresenterID>] { [items[path]] + folders.above(path).reversed() }
-    }
-
-    private var users: [UInt32: OfUser] = [:]
+    private var users: [UInt32: CoveringIndex<PresenterID>] = [:]
 
     var isEmpty: Bool { users.isEmpty }
 
     mutating func insert(_ id: PresenterID, _ presenter: Presenter) {
-        users[presenter.owner.user, default: OfUser()].items.insert(id, at: presenter.path)
-        if presenter.coversContents { users[presenter.owner.user]?.folders.insert(id, at: presenter.path) }
+        users[presenter.owner.user, default: CoveringIndex()].insert(id, at: presenter.path, coversContents: presenter.coversContents)
     }
 
     mutating func remove(_ id: PresenterID, _ presenter: Presenter) {
         let user = presenter.owner.user
-        users[user]?.items.remove(id, at: presenter.path)
-        users[user]?.folders.remove(id, at: presenter.path)
-        if users[user]?.items.isEmpty == true { users[user] = nil }
+        users[user]?.remove(id, at: presenter.path)
+        if users[user]?.isEmpty == true { users[user] = nil }
     }
 
     /// Whether an item has any, or a folder that holds it.
-    func shows(_ path: StorePath) -> Bool { users.values.contains { $0.showing(path).contains { !$0.isEmpty } } }
+    func shows(_ path: StorePath) -> Bool { users.values.contains { !$0.covering(path).isEmpty } }
 
     /// Of each user so many of an item's at most, and of the folders that hold it with what is in them, the nearest first. With
     /// `contents` also those of what is in it.
     func nearest(_ path: StorePath, contents: Bool = false, mostOfUser most: Int) -> [PresenterID] {
         users.values.flatMap { user in
-            let near = Array(user.showing(path).lazy.joined().prefix(most))
+            let near = Array(user.covering(path).lazy.joined().prefix(most))
             guard contents, near.count < most else { return near }
             return Array((near + user.items.inside(path, limit: most).joined()).prefix(most))
         }
     }
 
     /// All of an item, and of the folders that hold it with what is in them. Linear in these.
-    func showing(_ path: StorePath) -> [PresenterID] { users.values.flatMap { $0.showing(path).joined() } }
+    func showing(_ path: StorePath) -> [PresenterID] { users.values.flatMap { $0.covering(path).joined() } }
 
     /// All of a folder and of what is in it. Linear in these.
     func within(_ folder: StorePath) -> [PresenterID] {
