@@ -20,6 +20,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let onClose: () -> Void
     /// How long the connection waits before it is served.
     private let pause: Duration
+    /// When that is over.
     private var turn: NIODeadline?
 
     private var framer: MessageFramer
