@@ -75,7 +75,7 @@ extension MountTests {
                 else: peer = connect()
                 try:
                     for _ in range(rand.randrange(1, 12)):
-                        # The daemon reads a connection's next call when it has answered the last one.
+                        # The daemon reads a connection's next call when it has answered the last one, which may wait for others.
                         peer.settimeout(10)
                         peer.sendall(message())
                         if rand.random() < 0.6:
@@ -84,7 +84,7 @@ extension MountTests {
                             except TimeoutError: continue
                             seen += map(int, re.findall(rb'"(?:claim|presenter|id|seq)":([0-9]+)', reply))
                             sessions += [found.decode() for found in re.findall(rb'"session":"([^"]+)"', reply)]
-                except (BrokenPipeError, ConnectionResetError): pass
+                except (BrokenPipeError, ConnectionResetError, TimeoutError): pass
                 if len(peers) < 30 and rand.random() < 0.5: peers.append(peer)
                 else: peer.close()
 
