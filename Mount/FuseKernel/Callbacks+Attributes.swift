@@ -71,7 +71,7 @@ private func withValueBuffer(
                     fuse_reply_buf(request, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), length)
                 }
             } catch {
-                fuse_reply_err(request, error.rawValue)
+                refuse(request, error)
             }
         }
     }

@@ -51,7 +51,7 @@ private func list(
             buffer.send()
         } catch {
             // Entries already added count as lookups: send them, and the error comes again with the next request.
-            if buffer.isEmpty { fuse_reply_err(request, error.rawValue) } else { buffer.send() }
+            if buffer.isEmpty { refuse(request, error) } else { buffer.send() }
         }
     }
 }

@@ -62,7 +62,7 @@ extension FuseSession {
                 do throws(Errno) {
                     try fs.readLink(caller, node: NodeID(node)) { _ = fuse_reply_readlink(request, $0) }
                 } catch {
-                    fuse_reply_err(request, error.rawValue)
+                    refuse(request, error)
                 }
             }
         }

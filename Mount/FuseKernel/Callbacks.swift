@@ -29,7 +29,7 @@ func answer<Value>(
         do throws(Errno) {
             send(request, try call(fileSystem, caller))
         } catch {
-            fuse_reply_err(request, error.rawValue)
+            refuse(request, error)
         }
     }
 }
@@ -46,7 +46,7 @@ func answerEntry(_ request: fuse_req_t?, _ call: (any FileSystemOperations, Call
             var parameters = fuse_entry_param(entry)
             if fuse_reply_entry(request, &parameters) != 0, entry.node != .none { fileSystem.forget(entry.node, count: 1) }
         } catch {
-            fuse_reply_err(request, error.rawValue)
+            refuse(request, error)
         }
     }
 }

@@ -85,7 +85,7 @@ final class KernelChannel: Sendable {
         guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem else { return }
         var answer = quire_out_header()
         answer.len = UInt32(clamping: MemoryLayout<quire_out_header>.size)
-        answer.error = -error.rawValue
+        answer.error = -error.answer
         answer.unique = start.assumingMemoryBound(to: quire_in_header.self).pointee.unique
         withUnsafeMutableBytes(of: &answer) { bytes in
             var vector = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)

@@ -17,7 +17,7 @@ public struct Reply<Answer>: ~Copyable, @unchecked Sendable {
     public consuming func fail(_ error: Errno) {
         let request = self.request
         discard self
-        fuse_reply_err(request, error.rawValue)
+        refuse(request, error)
     }
 
     /// Gives up the duty to whoever calls a libfuse reply function with the request.
@@ -26,6 +26,15 @@ public struct Reply<Answer>: ~Copyable, @unchecked Sendable {
         discard self
         return request
     }
+}
+
+/// Answers a request with an error.
+func refuse(_ request: fuse_req_t, _ error: Errno) { fuse_reply_err(request, error.answer) }
+
+extension Errno {
+    /// What the kernel is told. ENOSYS, which a file system inside the store may answer, would have the kernel never ask for such a
+    /// thing again in the whole mount: no FLUSH, no OPENDIR (fs/fuse/file.c, dir.c: no_flush, no_open, no_opendir and others).
+    var answer: Int32 { (self == .noFunction ? .notSupported : self).rawValue }
 }
 
 /// An operation that answers "done" and nothing else.

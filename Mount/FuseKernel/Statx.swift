@@ -22,7 +22,7 @@ extension FuseSession {
             var answer = quire_statx_out(attributes, birth: birth)
             send(header.unique, error: 0, &answer, MemoryLayout<quire_statx_out>.size)
         } catch {
-            send(header.unique, error: -error.rawValue, nil, 0)
+            send(header.unique, error: -error.answer, nil, 0)
         }
         return true
     }

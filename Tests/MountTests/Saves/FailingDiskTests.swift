@@ -113,14 +113,16 @@ extension MountTests {
         @Test(arguments: SaveMount.accounts, ["link", "rename", "sync"])
         func aVersionThatCannotBePutInPlaceIsAnErrorOfClose(kind: SaveMount, call: String) throws {
             try withFailingStore(kind, call == "sync" ? ["sync-saves"] : []) { (mount: Mount) throws in
-                #expect(try mount.python(Unrelated.python + """
+                let found = try mount.python(Unrelated.python + """
                     T = os.environ["T"]
                     file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"new\\n")
                     open(T + "/fail", "w").write("\(call)")
                     try: os.close(file); print("closed")
                     except OSError as failure: print(failure.strerror)
                     os.unlink(T + "/fail"); print(other("cat doc; echo next >doc; cat doc"))
-                    """) == "Input/output error\nold\nnext")
+                    """)
+                // A file system that writes content out before the name that leads to it needs no sync for that, but for the name to last.
+                #expect(found == "Input/output error\nold\nnext" || call == "sync" && found == "Input/output error\nnew\nnext")
                 try expectNothingHidden(mount)
             }
         }
