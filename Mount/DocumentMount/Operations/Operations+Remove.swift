@@ -29,14 +29,19 @@ extension MountedFileSystem {
             try removeFromStore(in: parent, name: name, isFolder: isFolder, caller)
         } catch {
             // It may be empty but for what nobody sees.
-            var status = cl_status()
-            guard error == .directoryNotEmpty, saves.hasActiveDocuments,
-                cl_statx(try locator.folder(parent).number, name, AT_SYMLINK_NOFOLLOW, &status) == 0,
-                saves.clearNames(outOf: FileIdentity(status))
-            else { throw error }
+            guard error == .directoryNotEmpty, try hiddenNamesAreRemoved(outOf: name, in: parent) else { throw error }
             try removeFromStore(in: parent, name: name, isFolder: isFolder, caller)
         }
         journal.removed(in: parent, name: name, by: caller)
+    }
+
+    /// Removes what nobody sees in a folder. False if there was nothing.
+    private func hiddenNamesAreRemoved(outOf name: BorrowedName, in parent: Node) throws(Errno) -> Bool {
+        if saves.store.leftNames.removeAgain() { return true }
+        guard saves.hasActiveDocuments else { return false }
+        var status = cl_status()
+        let result = cl_statx(try locator.folder(parent).number, name, AT_SYMLINK_NOFOLLOW, &status)
+        return result == 0 && saves.clearNames(outOf: FileIdentity(status))
     }
 
     /// False if the name is nothing of a claim's.

@@ -103,6 +103,25 @@ extension MountTests {
             }
         }
 
+        /// A folder that takes new names only (chattr +a): what was hidden in it goes when it takes changes again.
+        @Test func aFolderForNewNamesOnlyKeepsNoHiddenOnes() throws {
+            try withSharedMount(.root, prepare: "mkdir a b; touch a/doc b/doc") { (mount: Mount) throws in
+                defer { _ = try? mount.attempt("chattr -a \"$S/a\" \"$S/b\"") }
+                try mount.shell("""
+                    chattr +a a; chattr +a "$S/b"
+                    for folder in a b; do echo new >$folder/doc; (echo more; sleep 0.1) >$folder/doc; done
+                    chattr -a a; chattr -a "$S/b"; rm -r a b
+                    """)
+                try expectNothingHidden(mount)
+            }
+        }
+
+        @Test func theStatusChangeTimeIsTheOneOfChattr() throws {
+            try withSharedMount(.root, prepare: "touch doc") { (mount: Mount) throws in
+                #expect(try mount.shell("stat doc >/dev/null; chattr +d doc; [ $(stat -c %z doc | tr -d ' ') = $(stat -c %z \"$S/doc\" | tr -d ' ') ]; echo same") == "same")
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func fileFlagsAreGivenToTheNewVersion(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "echo old >doc; chattr +dA \"$S/doc\"") { (mount: Mount) throws in
