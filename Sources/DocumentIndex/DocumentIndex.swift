@@ -56,15 +56,21 @@ public final class DocumentIndex: Sendable {
 
     /// Told of what became of documents, after each transaction that changed something, on the thread that made it: it may not wait.
     /// Leaf lock.
-    let follower = Mutex<(@Sendable ([DocumentChange]) -> Void)?>(nil)
+    let follower = Mutex<Follower?>(nil)
+
+    /// A function that is a lock's value by itself is wrapped in two more with each look (Swift's reabstraction thunks), until a call
+    /// overflows the stack.
+    struct Follower: Sendable { let tell: @Sendable ([DocumentChange]) -> Void }
 
     /// Has what becomes of documents told from now on; see `DocumentChange`. What two threads change at once may be told in either
     /// order.
-    public func follow(_ follower: @escaping @Sendable ([DocumentChange]) -> Void) { self.follower.withLock { $0 = follower } }
+    public func follow(_ follower: @escaping @Sendable ([DocumentChange]) -> Void) {
+        self.follower.withLock { $0 = Follower(tell: follower) }
+    }
 
     func tell(_ changes: [DocumentChange]) {
         guard !changes.isEmpty else { return }
-        follower.withLock { $0 }?(changes)
+        follower.withLock { $0 }?.tell(changes)
     }
 
     /// Opens or makes `index.sqlite` in `folder`, the store's state folder, which must exist and be this process's alone.

@@ -1,6 +1,7 @@
 import DocumentIndex
 import struct DocumentIndex.Tag
 import StorePrimitives
+import Synchronization
 import Testing
 
 @Suite struct ChangeTests {
@@ -22,6 +23,22 @@ import Testing
         #expect(try index.document(id: document.id) == document)
         #expect(try index.document(at: path("a")) == nil)
         #expect(try index.count() == 1)
+    }
+
+    /// Between the index and the function there may be no more calls the more often it was told: they would overflow the stack in the end.
+    @Test func aFollowerIsToldByOneCallHoweverOften() throws {
+        let places = Mutex<[UInt]>([])
+        index.follow { _ in
+            withUnsafeTemporaryAllocation(byteCount: 16, alignment: 16) { place in
+                let address = UInt(bitPattern: place.baseAddress)
+                places.withLock { $0.append(address) }
+            }
+        }
+        for size in 1...300 { try index.apply([.present(facts("a", inode: 1, size: Int64(size)))]) }
+        let seen = places.withLock { $0 }
+        #expect(seen.count == 300)
+        // A call takes 48 bytes and more.
+        #expect((seen.max() ?? 0) - (seen.min() ?? 0) < 4_096)
     }
 
     @Test func inodeNumbersUseAll64Bits() throws {
