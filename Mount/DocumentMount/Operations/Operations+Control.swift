@@ -17,12 +17,11 @@ extension MountedFileSystem {
         for (index, byte) in input.prefix(argument.count).enumerated() { argument[index] = byte }
         let result = argument.withUnsafeMutableBytes { cl_ioctl_pointer(descriptor.number, UInt(request), $0.baseAddress!) }
         _ = try check(result)
-        if !known.answers {
-            // Its status change time is another; a folder may take changes again (chattr -a).
-            session.current?.notifier.attributesChangedNow(of: table.id(of: node))
-            if node.isFolder { saves.store.leftNames.removeAgain() }
-        }
-        return known.answers ? Array(argument.prefix(outputSize)) : []
+        if known.answers { return Array(argument.prefix(outputSize)) }
+        // Its status change time is another; a folder may take changes again (chattr -a).
+        session.current?.notifier.attributesChangedNow(of: table.id(of: node))
+        if node.isFolder { saves.store.leftNames.removeAgain() }
+        return []
     }
 
     /// ioctl_iflags(2), FS_IOC_GETFLAGS and its kin, with the numbers of a 64-bit system.

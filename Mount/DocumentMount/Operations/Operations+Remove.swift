@@ -35,13 +35,14 @@ extension MountedFileSystem {
         journal.removed(in: parent, name: name, by: caller)
     }
 
-    /// Removes what nobody sees in a folder. False if there was nothing.
+    /// Removes the hidden names in a folder. False if there were none.
     private func hiddenNamesAreRemoved(outOf name: BorrowedName, in parent: Node) throws(Errno) -> Bool {
-        if saves.store.leftNames.removeAgain() { return true }
-        guard saves.hasActiveDocuments else { return false }
+        // These may be other folders', and this one have names of saves under way besides.
+        let wereLeft = saves.store.leftNames.removeAgain()
+        guard saves.hasActiveDocuments else { return wereLeft }
         var status = cl_status()
         let result = cl_statx(try locator.folder(parent).number, name, AT_SYMLINK_NOFOLLOW, &status)
-        return result == 0 && saves.clearNames(outOf: FileIdentity(status))
+        return result == 0 && saves.clearNames(outOf: FileIdentity(status)) || wereLeft
     }
 
     /// False if the name is nothing of a claim's.

@@ -3,8 +3,8 @@ public import StorePrimitives
 import Synchronization
 
 /// Hidden names that could not be removed, as their folders take no changes now: an ordinary user's daemon is held back by a folder's
-/// mode as its user is, and everybody's by the attribute of a folder that takes new names only (chattr +a).
-/// They are removed when the folder may have become writable. Thread-safe.
+/// mode as its user is, and everybody's by the attribute of a folder that takes new names only (chattr +a). They are removed when the
+/// folder may have become writable. Thread-safe.
 public final class LeftNames: Sendable {
     /// Leaf.
     private let places = Guarded<[HiddenPlace]>([])
@@ -36,6 +36,6 @@ public final class LeftNames: Sendable {
             defer { places = [] }
             return places
         }
-        return left.filter { remove($0) }.count > 0
+        return !left.filter { remove($0) }.isEmpty
     }
 }
