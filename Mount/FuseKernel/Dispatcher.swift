@@ -154,7 +154,7 @@ final class Dispatcher: @unchecked Sendable {
     func pause(after request: RequestShares.Waiting, microseconds: Int, at time: Int) -> UInt32 {
         guard request.claim.user != RequestShares.Claim.lettingGo else { return 0 }
         guard time &- lastRead.load(ordering: .relaxed) < Self.activity else { return 0 }
-        return UInt32(clamping: min(3 * min(microseconds, Self.longestPause), Self.longestPause))
+        return UInt32(clamping: min(microseconds.multiplied(clamping: 3), Self.longestPause))
     }
 
     /// As `RequestShares.putAside`; has a thread take what is ready.

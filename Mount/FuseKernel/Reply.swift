@@ -32,8 +32,8 @@ public struct Reply<Answer>: ~Copyable, @unchecked Sendable {
 func refuse(_ request: fuse_req_t, _ error: Errno) { fuse_reply_err(request, error.answer) }
 
 extension Errno {
-    /// What the kernel is told. ENOSYS, which a file system inside the store may answer, would have the kernel never ask for such a
-    /// thing again in the whole mount: no FLUSH, no OPENDIR (fs/fuse/file.c, dir.c: no_flush, no_open, no_opendir and others).
+    /// The number that the kernel is told. After ENOSYS, which a file system inside the store may answer, the kernel would never ask for
+    /// such a thing again in the whole mount: no FLUSH, no OPENDIR (fs/fuse/file.c, dir.c: no_flush, no_open, no_opendir and others).
     var answer: Int32 { (self == .noFunction ? .notSupported : self).rawValue }
 }
 

@@ -26,16 +26,22 @@ public struct Peer: Hashable, Sendable {
     /// The peer of a connected Unix socket; nil if it is none.
     init?(of socket: Int32) {
         guard let credentials = Self.credentials(of: socket) else { return nil }
+        self.init(credentials, of: socket)
+    }
+
+    /// The peer of a connected Unix socket whose credentials are known: some ten system calls more.
+    init(_ credentials: Credentials, of socket: Int32) {
         self.init(
             uid: credentials.uid, gid: credentials.gid, groups: Self.groups(of: socket) ?? [], pid: credentials.pid,
             start: Self.start(of: credentials.pid, user: credentials.uid, at: socket))
     }
 
-    /// The user at the other end of a connected Unix socket, found by one system call; nil if it is none.
-    static func user(of socket: Int32) -> UInt32? { credentials(of: socket)?.uid }
+    /// A struct ucred.
+    typealias Credentials = (pid: Int32, uid: UInt32, gid: UInt32)
 
-    private static func credentials(of socket: Int32) -> (pid: Int32, uid: UInt32, gid: UInt32)? {
-        var credentials = (pid: Int32(0), uid: UInt32(0), gid: UInt32(0))
+    /// The user and process at the other end of a connected Unix socket, found by one system call; nil if it is none.
+    static func credentials(of socket: Int32) -> Credentials? {
+        var credentials: Credentials = (pid: 0, uid: 0, gid: 0)
         var length = socklen_t(clamping: MemoryLayout.size(ofValue: credentials))
         // Safe: the kernel fills a struct ucred, which is these three fields in this order.
         return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials : nil

@@ -6,7 +6,7 @@ struct ConnectionPaceTests {
     private var pace = ConnectionPace(processors: 1)
     private let start = ContinuousClock.now
 
-    /// What connections that come at once wait, in milliseconds.
+    /// How long connections that come at once wait, in milliseconds.
     private mutating func pauses(_ count: Int, of user: UInt32 = 1, after time: Duration = .zero) -> [Int64] {
         (0..<count).map { _ in
             let (seconds, attoseconds) = pace.pause(for: user, atMost: 1_000, now: start + time).components

@@ -40,5 +40,5 @@ struct ClaimIndex: Sendable {
     }
 
     /// Whether there is any on an item, or a folder with all that is in it.
-    func meets(_ path: StorePath) -> Bool { !claims.covering(path).isEmpty }
+    func meets(_ path: StorePath) -> Bool { claims.covers(path) }
 }

@@ -1,9 +1,9 @@
 import StorePrimitives
 
-/// What is registered for items of the store, some of it for folders with all that is in them.
+/// Elements registered for items of the store, some of them for folders with all that is in them.
 struct CoveringIndex<Element: Hashable & Sendable>: Sendable {
     private(set) var items = ItemIndex<Element>()
-    /// Of these, what covers what is in its folder.
+    /// Those elements that cover the contents of their folder.
     private(set) var folders = ItemIndex<Element>()
 
     var isEmpty: Bool { items.isEmpty }
@@ -18,7 +18,10 @@ struct CoveringIndex<Element: Hashable & Sendable>: Sendable {
         folders.remove(element, at: path)
     }
 
-    /// Sets that have what is registered for an item, and for the folders that hold it with what is in them, the nearest first.
+    /// Whether an element is registered for an item, or for a folder that holds it with its contents. O(length of the path).
+    func covers(_ path: StorePath) -> Bool { !items.isEmpty && (!items[path].isEmpty || !folders.placesAbove(path).isEmpty) }
+
+    /// The elements of an item, and of the folders that hold it with their contents, a set for each of these, the nearest first.
     /// O(length of the path).
     func covering(_ path: StorePath) -> [Set<Element>] {
         guard !items.isEmpty else { return [] }

@@ -20,7 +20,7 @@ struct PresenterIndex: Sendable {
     }
 
     /// Whether an item has any, or a folder that holds it.
-    func shows(_ path: StorePath) -> Bool { users.values.contains { !$0.covering(path).isEmpty } }
+    func shows(_ path: StorePath) -> Bool { users.values.contains { $0.covers(path) } }
 
     /// Of each user so many of an item's at most, and of the folders that hold it with what is in them, the nearest first. With
     /// `contents` also those of what is in it.

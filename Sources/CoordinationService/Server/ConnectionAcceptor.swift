@@ -19,9 +19,8 @@ final class ConnectionAcceptor: Sendable {
     private let shares: UserShares
     private let log: Logger
     private let onConnection: Receiver
-    private let pace = Guarded(ConnectionPace(processors: sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN))))
-    private let isOthers = Dispatcher.encode(VarlinkError(.permissionDenied("this mount belongs to another user")))
-    private let areTooMany: [UInt8]
+    private let notAllowed = Dispatcher.encode(VarlinkError(.permissionDenied("this mount belongs to another user")))
+    private let tooMany: [UInt8]
     private let thread = Guarded<NamedThread?>(nil)
 
     /// In microseconds.
@@ -30,7 +29,7 @@ final class ConnectionAcceptor: Sendable {
     /// - Parameter listener: a listening socket that blocks.
     init(_ listener: Descriptor, access: ServiceAccess, shares: UserShares, log: Logger, onConnection: @escaping Receiver) throws(Errno) {
         (self.listener, self.access, self.shares, self.log, self.onConnection) = (listener, access, shares, log, onConnection)
-        areTooMany = Dispatcher.encode(VarlinkError.tooManyConnections(limit: shares.bound(of: .connections).forUser))
+        tooMany = Dispatcher.encode(VarlinkError.tooManyConnections(limit: shares.bound(of: .connections).forUser))
         let started = try NamedThread(starting: "quire-accept") { self.run() }
         thread.withLock { $0 = started }
     }
@@ -44,10 +43,11 @@ final class ConnectionAcceptor: Sendable {
 
     private func run() {
         _ = cl_set_thread_slice(ServiceServer.slice)
+        var pace = ConnectionPace(processors: Int(cl_usable_processors()))
         while true {
             let socket = cl_accept(listener.number)
             switch -socket {
-            case ...0: if !take(socket) { _ = cl_close(socket) }
+            case ...0: if !take(socket, &pace) { _ = cl_close(socket) }
             case EINVAL: return
             case EINTR, ECONNABORTED: break
             // No descriptors or memory: until somebody lets some go.
@@ -57,19 +57,17 @@ final class ConnectionAcceptor: Sendable {
     }
 
     /// False if the connection is not to be.
-    private func take(_ socket: Int32) -> Bool {
-        guard let user = Peer.user(of: socket) else { return false }
-        guard access.allows(user) else { return refuse(isOthers, socket) }
+    private func take(_ socket: Int32, _ pace: inout ConnectionPace) -> Bool {
+        // Found by one system call: the others are made for connections that are not refused.
+        guard let credentials = Peer.credentials(of: socket) else { return false }
+        let user = credentials.uid
+        guard access.allows(user) else { return refuse(notAllowed, socket) }
         guard shares.take(.connections, for: user) else {
             log.debug("refused a connection: too many", metadata: ["uid": "\(user)"])
-            return refuse(areTooMany, socket)
+            return refuse(tooMany, socket)
         }
-        guard let peer = Peer(of: socket) else {
-            shares.giveBack(.connections, for: user)
-            return false
-        }
-        let most = shares.bound(of: .connections).forUser
-        onConnection(socket, peer, pace.withLock { $0.pause(for: user, atMost: most) })
+        let pause = pace.pause(for: user, atMost: shares.bound(of: .connections).forUser)
+        onConnection(socket, Peer(credentials, of: socket), pause)
         return true
     }
 

@@ -18,10 +18,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let lanes: CallLanes
     private let log: Logger
     private let onClose: () -> Void
-    /// How long the connection waits before it is served.
-    private let pause: Duration
-    /// When that is over.
-    private var turn: NIODeadline?
+    /// From when on the connection is served.
+    private let turn: NIODeadline
 
     private var framer: MessageFramer
     private var context: ChannelHandlerContext?
@@ -46,7 +44,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         onClose: @escaping () -> Void
     ) {
         connection = PeerConnection(peer: peer)
-        self.pause = pause
+        turn = .now() + TimeAmount(pause)
         self.dispatcher = dispatcher
         self.limits = limits
         self.lanes = lanes
@@ -63,7 +61,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.stream = nil
         self.context = nil
         // A connection that is ended before its turn keeps its place in the user's share until then.
-        if let turn, turn > .now() {
+        if turn > .now() {
             context.eventLoop.assumeIsolated().scheduleTask(deadline: turn) { [onClose] in onClose() }
         } else {
             onClose()
@@ -77,10 +75,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        guard pause > .zero else { return goOn() }
+        guard turn > .now() else { return goOn() }
         isBusy = true
-        let turn = NIODeadline.now() + TimeAmount(pause)
-        self.turn = turn
         context.eventLoop.assumeIsolated().scheduleTask(deadline: turn) {
             self.isBusy = false
             self.goOn()

@@ -30,7 +30,7 @@ extension MountTests {
         /// point can be had back, and when the file system is gone the daemon ends.
         @Test func aFileSystemThatNeverAnswersHoldsUpItsUsersAlone() throws {
             try withMount(prepare: "mkdir inner bob; chown 61002:61002 bob") { mount in
-                let found = try mount.python(Self.stalled, in: "/", limit: .seconds(300))
+                let found = try mount.python(Self.innerDisk + Self.stalled, in: "/", limit: .seconds(300))
                 #expect(found == "stalled\nworked\n0\nFalse")
                 let daemon = try #require(mount.daemon)
                 try eventually(within: .seconds(60)) { Mount.hasEnded(daemon) }
@@ -40,19 +40,27 @@ extension MountTests {
         /// ENOSYS has the kernel never ask for such a thing again, in the whole mount.
         @Test func aFileSystemWithoutFunctionsTakesNoneFromOthers() throws {
             try withMount(prepare: "mkdir inner; echo old >document") { mount in
-                let found = try mount.python(Unrelated.python + Self.withoutFunctions, in: "/", limit: .seconds(120))
+                let found = try mount.python(Unrelated.python + Self.innerDisk + Self.withoutFunctions, in: "/", limit: .seconds(120))
                 #expect(found == "refused\nnew\nwhole")
             }
         }
 
-        private static let withoutFunctions = #"""
-            import ctypes, struct
+        /// Mounts `inner` in the store, to be served by `device` (fuse(4), linux/fuse.h): `agreement` is what INIT is answered, and node 3
+        /// is a file, all others are folders.
+        private static let innerDisk = #"""
+            import ctypes, os, signal, struct
             M, T, inner = os.environ["M"], os.environ["T"], os.environ["S"] + "/inner"
             libc = ctypes.CDLL(None, use_errno=True)
             device = os.open("/dev/fuse", os.O_RDWR)
             options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
             assert libc.mount(b"hostile", inner.encode(), b"fuse.hostile", 0, options) == 0, os.strerror(ctypes.get_errno())
+            agreement = struct.pack("<IIIIHHIIHHI7I", 7, 31, 65536, 0, 12, 9, 4096, 1, 0, 0, 0, *[0] * 7)
             def attributes(node): return struct.pack("<6Q10I", node, 0, 0, 0, 0, 0, 0, 0, 0, 0o100666 if node == 3 else 0o40777, 2, 0, 0, 0, 4096, 0)
+            def answer(unique, error, body): os.write(device, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
+
+            """#
+
+        private static let withoutFunctions = #"""
             def serve():
                 while True:
                     request = os.read(device, 1 << 17)
@@ -60,7 +68,7 @@ extension MountTests {
                     name = request[40:].split(b"\0")[0]
                     error, body = 0, b""
                     if opcode in (2, 42): continue  # FORGET
-                    elif opcode == 26: body = struct.pack("<IIIIHHIIHHI7I", 7, 31, 65536, 0, 12, 9, 4096, 1, 0, 0, 0, *[0] * 7)  # INIT
+                    elif opcode == 26: body = agreement
                     elif os.path.exists(T + "/refuses") or opcode == 52: error = -errno.ENOSYS  # all, and STATX
                     elif opcode == 3: body = struct.pack("<QII", 0, 0, 0) + attributes(node)  # GETATTR
                     elif opcode == 1:  # LOOKUP
@@ -69,7 +77,7 @@ extension MountTests {
                         else: error = -errno.ENOENT
                     elif opcode in (14, 27): body = struct.pack("<QII", 1, 0, 0)  # OPEN, OPENDIR
                     elif opcode not in (18, 25, 28, 29): error = -errno.EIO  # RELEASE, FLUSH, READDIR, RELEASEDIR
-                    os.write(device, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
+                    answer(unique, error, body)
             server = os.fork()
             if server == 0: serve()
             os.close(device)
@@ -114,9 +122,7 @@ extension MountTests {
             """#
 
         private static let stalled = #"""
-            import ctypes, os, signal, struct, subprocess, time
-            M, inner = os.environ["M"], os.environ["S"] + "/inner"
-            libc = ctypes.CDLL(None, use_errno=True)
+            import subprocess, time
             def started(user, body):
                 if (child := os.fork()) == 0:
                     try:
@@ -124,20 +130,18 @@ extension MountTests {
                         body()
                     finally: os._exit(1)
                 return child
-            device, asked = os.open("/dev/fuse", os.O_RDWR), os.pipe()
-            options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
-            assert libc.mount(b"stalled", inner.encode(), b"fuse.stalled", 0, options) == 0, os.strerror(ctypes.get_errno())
+            asked = os.pipe()
             def serve():
                 while True:
                     error, body = 0, b""
                     _, opcode, unique = struct.unpack_from("<IIQ", os.read(device, 1 << 17))
-                    if opcode == 26: body = struct.pack("<IIIIHHIIHHI7I", 7, 31, 65536, 0, 12, 9, 4096, 1, 0, 0, 0, *[0] * 7)  # INIT
-                    elif opcode == 3: body = struct.pack("<QII6Q10I", 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o40777, 2, 0, 0, 0, 4096, 0)  # GETATTR
+                    if opcode == 26: body = agreement
+                    elif opcode == 3: body = struct.pack("<QII", 0, 0, 0) + attributes(1)  # GETATTR
                     elif opcode == 52: error = -38  # STATX: not known
                     else:
                         os.write(asked[1], b"!")
                         continue
-                    os.write(device, struct.pack("<IiQ", 16 + len(body), error, unique) + body)
+                    answer(unique, error, body)
             server = started(0, serve)
             os.close(device); os.close(asked[1])
             def look(number):
