@@ -111,6 +111,14 @@ struct HoldersTests {
         #expect(facts() == Self.inherited(by: try #require(table.process(of: grandchild))))
     }
 
+    /// As beside a program that waits for none of its children.
+    @Test func aChildIsFoundBehindThousandsThatAreOver() throws {
+        program.tell("for n in range(4200): os.fork() or os._exit(0)")
+        let child = program.number("r = os.fork() or time.sleep(100)")
+        program.tell("os.close(f)")
+        #expect(facts() == Self.inherited(by: try #require(table.process(of: child))))
+    }
+
     @Test func whoWasThereBeforeIsNotLookedAt() {
         program.tell("r = os.fork() or time.sleep(100)")
         let later = table.moment()

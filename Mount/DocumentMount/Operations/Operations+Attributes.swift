@@ -88,7 +88,8 @@ extension MountedFileSystem {
         let descriptor: Descriptor
         if let handle { descriptor = handle.descriptor } else { descriptor = try locator.pathDescriptor(of: node) }
         if let mode = changes.mode { try changeMode(descriptor, mode) }
-        if changes.uid != nil || changes.gid != nil {
+        // chown(2) that names no owner changes set-ID bits and the time of the change all the same.
+        if changes.uid != nil || changes.gid != nil || changes.isEmpty {
             try privileges.writingSetID(as: caller) { () throws(Errno) in
                 _ = try check(
                     cl_fchownat(
@@ -163,5 +164,7 @@ extension MountedFileSystem {
 
 extension AttributeChanges {
     /// Anything but when it was read.
-    fileprivate var isMoreThanAccess: Bool { mode != nil || uid != nil || gid != nil || size != nil || modified != nil }
+    fileprivate var isMoreThanAccess: Bool { isEmpty || mode != nil || uid != nil || gid != nil || size != nil || modified != nil }
+    /// Asked for by chown(2) with neither owner nor group (-1) alone.
+    fileprivate var isEmpty: Bool { mode == nil && uid == nil && gid == nil && size == nil && accessed == nil && modified == nil }
 }

@@ -93,8 +93,11 @@ extension SaveService {
             try copy(version, into: published, plan, versions)
             return .none
         } catch {
-            if case .failed(let errno) = error { throw errno }
-            throw .ioError
+            switch error {
+            case .removed: return ifActive(versions) { _, machine in machine.vanished(id) } ?? .none
+            case .failed(let errno): throw errno
+            case .replaced, .linked, .attribute, .nameRefused: throw .ioError
+            }
         }
     }
 
@@ -235,7 +238,7 @@ extension SaveService {
     ) throws(PublishFailure) {
         let target: Descriptor
         let folder: Descriptor
-        guard let link = published.currentLink, let path = published.path else { throw .failed(.noSuchFileOrDirectory) }
+        guard let link = published.currentLink, let path = published.path else { throw .removed }
         do throws(Errno) {
             target = try locator.opened(published, flags: O_RDWR | CL_O_LARGEFILE)
             folder = try locator.folder(link.parent)
