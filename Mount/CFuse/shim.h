@@ -18,6 +18,8 @@
 #define QUIRE_FUSE_NOTIFY_INC_EPOCH 8             // a notification's code, where an answer has its error
 #define QUIRE_FUSE_NOTIFY_RESEND 7                // Linux 6.9
 #define QUIRE_FUSE_OVER_IO_URING (1u << 9)        // flags2
+#define QUIRE_FOPEN_DIRECT_IO (1u << 0)
+#define QUIRE_FOPEN_NOFLUSH (1u << 5)
 #define QUIRE_FOPEN_PASSTHROUGH (1u << 7)
 
 struct quire_in_header {
@@ -141,19 +143,19 @@ static inline void quire_fill_entry(struct quire_entry_out *out, const struct fu
     a->blksize = (uint32_t)s->st_blksize;
 }
 
-// OPEN and CREATE answered with a backing id, which libfuse 3.14 has no call for.
-static inline int quire_reply_open_passthrough(fuse_req_t req, uint64_t fh, int32_t backing_id) {
-    struct quire_open_out out = {.fh = fh, .open_flags = QUIRE_FOPEN_PASSTHROUGH, .backing_id = backing_id};
+// OPEN and CREATE answered with a backing id, which libfuse 3.14 has no call for; `flags` besides FOPEN_PASSTHROUGH.
+static inline int quire_reply_open_passthrough(fuse_req_t req, uint64_t fh, int32_t backing_id, uint32_t flags) {
+    struct quire_open_out out = {.fh = fh, .open_flags = QUIRE_FOPEN_PASSTHROUGH | flags, .backing_id = backing_id};
     return fuse_reply_buf(req, (const char *)&out, sizeof out);
 }
 static inline int quire_reply_create_passthrough(
-    fuse_req_t req, const struct fuse_entry_param *e, uint64_t fh, int32_t backing_id) {
+    fuse_req_t req, const struct fuse_entry_param *e, uint64_t fh, int32_t backing_id, uint32_t flags) {
     struct {
         struct quire_entry_out entry;
         struct quire_open_out open;
     } out;
     quire_fill_entry(&out.entry, e);
-    out.open = (struct quire_open_out){.fh = fh, .open_flags = QUIRE_FOPEN_PASSTHROUGH, .backing_id = backing_id};
+    out.open = (struct quire_open_out){.fh = fh, .open_flags = QUIRE_FOPEN_PASSTHROUGH | flags, .backing_id = backing_id};
     return fuse_reply_buf(req, (const char *)&out, sizeof out);
 }
 

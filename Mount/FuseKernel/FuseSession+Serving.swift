@@ -29,7 +29,7 @@ extension FuseSession {
             }
         }
         let pulse = NamedThread("quire-pulse") { [dispatcher] in dispatcher.watch() }
-        while running.load(ordering: .relaxed) > 0 { allEnded.wait(seconds: 1) }
+        while running.load(ordering: .relaxed) > 0 { allEnded.wait() }
         // Nobody interrupts a thread that was joined.
         let threads = serving.withLock { serving in
             defer { serving = [] }

@@ -47,8 +47,8 @@ extension Reply where Answer == Done {
 extension Reply where Answer == OpenedFile {
     /// False if the caller was interrupted and never gets the handle: no RELEASE will follow, release it now.
     public consuming func succeed(_ file: OpenedFile) -> Bool {
-        if case .passthrough(let backing) = file.mode {
-            return quire_reply_open_passthrough(take(), file.handle.rawValue, backing.rawValue) == 0
+        if let backing = file.mode.backing {
+            return quire_reply_open_passthrough(take(), file.handle.rawValue, backing.rawValue, file.passthroughFlags) == 0
         }
         var info = fuse_file_info(file)
         return fuse_reply_open(take(), &info) == 0
@@ -88,8 +88,9 @@ extension Reply where Answer == CreatedFile {
     /// False as for OPEN; the entry's lookup did not happen either.
     public consuming func succeed(_ created: CreatedFile) -> Bool {
         var entry = fuse_entry_param(created.entry)
-        if case .passthrough(let backing) = created.file.mode {
-            return quire_reply_create_passthrough(take(), &entry, created.file.handle.rawValue, backing.rawValue) == 0
+        if let backing = created.file.mode.backing {
+            let file = created.file
+            return quire_reply_create_passthrough(take(), &entry, file.handle.rawValue, backing.rawValue, file.passthroughFlags) == 0
         }
         var info = fuse_file_info(created.file)
         return fuse_reply_create(take(), &entry, &info) == 0
@@ -104,6 +105,15 @@ extension fuse_entry_param {
         attr = entry.attributes.status
         attr_timeout = entry.attributes.validity.seconds
         entry_timeout = entry.validity.seconds
+    }
+}
+
+extension OpenedFile {
+    /// Of a mode with a backing. FOPEN_DIRECT_IO has precedence (fs/fuse/file.c, fuse_file_read_iter).
+    fileprivate var passthroughFlags: UInt32 {
+        var flags: UInt32 = isFlushed ? 0 : UInt32(QUIRE_FOPEN_NOFLUSH)
+        if case .direct = mode { flags |= UInt32(QUIRE_FOPEN_DIRECT_IO) }
+        return flags
     }
 }
 

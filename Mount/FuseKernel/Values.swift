@@ -83,11 +83,20 @@ public struct Entry: Sendable {
 public enum OpenMode: Sendable {
     /// Through the kernel's page cache. `keeps`: what it has from earlier opens is good.
     case cached(keeps: Bool)
-    /// Every read and write comes to the daemon.
-    case direct
-    /// The kernel reads and writes the backing file itself. All passthrough opens of a node share one id. Excludes cached opens of
-    /// the node, and direct ones that are mapped (EIO).
+    /// Every read and write comes to the daemon. `beside`: the backing that others have the node open through.
+    case direct(beside: BackingID?)
+    /// The kernel reads and writes the backing file itself.
     case passthrough(BackingID)
+
+    /// As long as a node has an open with a backing, the kernel refuses each that has none, or another (EIO; fs/fuse/iomode.c), and maps
+    /// the backing file whichever of them is mapped.
+    public var backing: BackingID? {
+        switch self {
+        case .cached: nil
+        case .direct(let beside): beside
+        case .passthrough(let backing): backing
+        }
+    }
 }
 
 /// The answer to OPEN.
@@ -102,8 +111,8 @@ public struct OpenedFile: Sendable {
         self.mode = mode
         self.isFlushed = isFlushed
     }
-    /// An open that nothing is read or written by; it goes with any mode that others have the file open in.
-    public static let nothing = OpenedFile(handle: .nothing, mode: .direct, isFlushed: false)
+    /// An open that nothing is read or written by, of a node that nobody has open with a backing.
+    public static let nothing = OpenedFile(handle: .nothing, mode: .direct(beside: nil), isFlushed: false)
     /// The same, with which the kernel drops what it keeps of the content.
     public static let droppingContent = {
         var file = nothing

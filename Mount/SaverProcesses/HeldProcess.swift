@@ -16,14 +16,10 @@ public struct HeldProcess: Sendable {
 }
 
 extension ProcessTable {
-    /// Nil if it is gone. 3 µs, and a look at its /proc/PID/stat.
-    public func hold(_ process: SaveProcess) -> HeldProcess? {
+    /// A process that waits for the answer to its request, so that its number is its own. Nil if it was killed. 3 µs.
+    public func hold(asking process: SaveProcess) -> HeldProcess? {
         let number = cl_pidfd_open(process.id)
-        guard number >= 0 else { return nil }
-        let held = HeldProcess(process: process, descriptor: Descriptor(owning: number))
-        // In an exec the start is not shown, but then the number is not another's.
-        if let now = current(process.id), now != process { return nil }
-        return held
+        return number >= 0 ? HeldProcess(process: process, descriptor: Descriptor(owning: number)) : nil
     }
 
     /// How a process ends or has ended; `.none` also while it goes on. Unknown once it was waited for, before Linux 6.15.

@@ -87,11 +87,14 @@ private struct Births {
     let moment: SaveMoment
     var holders = Holders()
     private var looked = 0
+    private var passed = 0
 
     /// More are not looked at: then it is unknown.
     private static let maximum = 4000
     /// After this many, a process is first asked whether it can have the version at all, for half of what a look costs.
     private static let lookedAtOnce = 64
+    /// So many that cannot are passed over, which takes 0.2 s.
+    private static let mostPassed = 20_000
     /// Up to this many numbers are tried one by one, at 0.5 µs, before all of /proc is listed, at some 0.5 µs for each process.
     private static let tried = 64
 
@@ -136,7 +139,12 @@ private struct Births {
         // Numbers of other threads than the first are passed over: threads share their descriptors.
         if id == skipped || known.contains(where: { $0.id == id }) || cl_is_process(id) == 0 { return true }
         // Thousands that nobody has waited for, or that were there before, do not keep the others from being looked at.
-        if looked >= Self.lookedAtOnce, let stat = table.proc.stat(of: id), stat.isOver || stat.start < moment.ticks { return true }
+        if looked >= Self.lookedAtOnce, passed < Self.mostPassed, let stat = table.proc.stat(of: id),
+            stat.isOver || stat.start < moment.ticks
+        {
+            passed += 1
+            return true
+        }
         looked += 1
         guard looked <= Self.maximum else {
             (holders.areNone, holders.isInDoubt) = (false, true)

@@ -1,5 +1,6 @@
 // The calling thread's identity. glibc's wrappers change every thread of the process at once; these are the raw calls.
 #include "CLinux.h"
+#include <malloc.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -49,6 +50,7 @@ int cl_effective_access(int fd, int mode) {
 }
 int cl_set_groups(size_t count, const gid_t *groups) { return syscall(SYS_setgroups, count, groups) < 0 ? -errno : 0; }
 int cl_set_thread_nice(int nice) { return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice) < 0 ? -errno : 0; }
+void cl_trim_memory(void) { malloc_trim(0); }
 int cl_set_thread_slice(unsigned long long nanoseconds) {
     // struct sched_attr as of its first version; glibc 2.36 has none.
     struct {

@@ -183,7 +183,7 @@ struct HoldersTests {
         for (end, death) in ends {
             let child = program.number("a, b = os.pipe(); r = os.fork() or (os.read(a, 1), \(end))")
             let process = try #require(table.process(of: child))
-            let held = try #require(table.hold(process))
+            let held = try #require(table.hold(asking: process))
             #expect(table.end(of: held) == .none)
             #expect(!held.hasEnded)
             program.tell("os.write(b, b'x')")

@@ -13,7 +13,7 @@ final class FileHandle: Sendable {
         var save = SaveHandle(0)
         /// Why it writes in place; nil if it does not: it only reads, or works on a working copy.
         var reason: LiveReason?
-        /// It has another version's file open than that of its node.
+        /// Its descriptor is no means to read or write its node's file: it is another version's, or nothing is read or written by it.
         var isElsewhere = false
         /// The working copy it was opened on.
         var version: WorkingVersion?
@@ -24,7 +24,8 @@ final class FileHandle: Sendable {
     let caller: Caller
     /// The file when it was opened, to tell at the end whether anything was written: under passthrough the daemon sees no writes.
     let before: cl_status?
-    let usesPassthrough: Bool
+    /// It counts among the opens of its node's backing.
+    let hasBacking: Bool
     /// The file as it was opened, if the kernel drops the pages it has of it with this open.
     private let refreshed: Node.Seen?
     private let isRefreshing: Atomic<Bool>
@@ -51,7 +52,7 @@ final class FileHandle: Sendable {
         self.flags = flags
         self.caller = caller
         self.before = before
-        if case .passthrough = mode { usesPassthrough = true } else { usesPassthrough = false }
+        hasBacking = mode.backing != nil
         self.refreshed = refreshed
         isRefreshing = Atomic(refreshed != nil)
         self.isNew = isNew

@@ -27,6 +27,8 @@ final class IndexKeeper: @unchecked Sendable {
     private let processing = ThreadLock()
     /// Guarded by `processing`.
     private var classifier = ReaderClassifier()
+    /// Guarded by `processing`. When the last events were processed, on the monotonic clock; nil if memory was given back since.
+    private var lastWork: Int64?
     /// Until when events are processed, in nanoseconds on the monotonic clock; the highest number while the mount is there.
     private let deadline = Atomic<Int64>(.max)
     private let hasSaidFull = Atomic<Bool>(false)
@@ -44,9 +46,11 @@ final class IndexKeeper: @unchecked Sendable {
         thread = NamedThread("quire-index") { [unowned self] in
             _ = cl_set_thread_nice(10)
             while deadline.load(ordering: .relaxed) == .max {
-                let isSettled = processing.withLock { classifier.nextSettling == nil }
-                journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: isSettled ? nil : Self.settlingInterval)
+                let (isSettled, isTrimmed) = processing.withLock { (classifier.nextSettling == nil, lastWork == nil) }
+                let idle = !isSettled ? Self.settlingInterval : isTrimmed ? nil : Self.timeUntilIdle
+                journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: idle)
                 catchUp()
+                trimMemoryIfIdle()
             }
         }
         gatherer.start()
@@ -57,6 +61,8 @@ final class IndexKeeper: @unchecked Sendable {
     private static let longestDelay = 10.0
     /// How often opens for reading are looked at again, to count those that have stood their time.
     private static let settlingInterval = 1.0
+    /// After so long without events what malloc keeps goes back to the kernel: of the memory of a busy hour more than half is free.
+    private static let timeUntilIdle = 5.0
     /// How long the end of the mount may take with events. The first gather of the next mount makes up for the rest, but for
     /// when documents were used; only programs make so many.
     private static let timeForTheRest: Int64 = 2_000_000_000
@@ -77,6 +83,16 @@ final class IndexKeeper: @unchecked Sendable {
         do throws(IndexError) { try index.close() } catch { log.warning("closing the index failed: \(error)") }
     }
 
+    private func trimMemoryIfIdle() {
+        let isIdle = processing.withLock {
+            guard let last = lastWork, classifier.nextSettling == nil, Double(cl_monotonic_ns() - last) >= Self.timeUntilIdle * 1e9
+            else { return false }
+            lastWork = nil
+            return true
+        }
+        if isIdle { cl_trim_memory() }
+    }
+
     /// Brings the index up to what the mount has done until now.
     func catchUp() { processing.withLock { process(journal.take()) } }
 
@@ -89,6 +105,7 @@ final class IndexKeeper: @unchecked Sendable {
     }
 
     private func process(_ events: [ChangeJournal.Event], settlingBy now: Duration = IndexKeeper.monotonic) {
+        if !events.isEmpty { lastWork = cl_monotonic_ns() }
         var batch = Batch(reader: reader)
         for (event, place) in zip(events, LaterMoves.places(for: events)) {
             switch event {

@@ -43,7 +43,7 @@ extension MountedFileSystem {
         let handle = handle.map { FileHandle.of($0) }
         let status: cl_status
         if changes.size == nil {
-            status = try changingAttributes(of: node) { (node, isSame) throws(Errno) in
+            status = try changingAttributes(of: node, by: caller) { (node, isSame) throws(Errno) in
                 let status = try changed(node, isSame ? handle : nil, to: changes, caller)
                 noteTimes(of: node, changes, status)
                 return status
@@ -61,13 +61,13 @@ extension MountedFileSystem {
     /// name: else the change would be lost with the version that it was made to. `isSame`: it is the one that was asked for. One that
     /// was replaced a moment ago, while the request was on its way, leads on.
     func changingAttributes<Result>(
-        of node: Node, _ change: (_ target: Node, _ isSame: Bool) throws(Errno) -> Result
+        of node: Node, by caller: Caller, _ change: (_ target: Node, _ isSame: Bool) throws(Errno) -> Result
     ) throws(Errno) -> Result {
         guard node.isRegular else { return try change(node, true) }
         for _ in 0..<Self.maximumLooks {
-            let target = saves.changed(node)
+            let target = saves.changed(node, by: caller)
             let result = try namesStanding(of: target, isSame: { true }) { () throws(Errno) -> Result? in
-                target === saves.changed(target) ? try change(target, target === node) : nil
+                target === saves.changed(target, by: caller) ? try change(target, target === node) : nil
             }
             guard case .some(.some(let result)) = result else { continue }
             // What the kernel knows of that version, its access list too, it has from before.

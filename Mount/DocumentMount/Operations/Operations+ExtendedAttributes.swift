@@ -11,7 +11,7 @@ extension MountedFileSystem {
         let node = table.node(node)
         if node.hasNoCapabilities.load(ordering: .relaxed), Self.isCapability(name) { throw .noData }
         if let value = mountAttributes.value(of: name) { return try copy(value, into: buffer) }
-        guard let descriptor = try attributeSource(of: node) else { throw .noData }
+        guard let descriptor = try attributeSource(of: node, for: caller) else { throw .noData }
         if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: descriptor, at: try document(node)), into: buffer) }
         return try withProcPath(of: descriptor) { (path) throws(Errno) in
             let length = cl_getxattr(path, name, buffer.baseAddress, buffer.count)
@@ -25,7 +25,7 @@ extension MountedFileSystem {
         throws(Errno) -> Int
     {
         let node = table.node(node)
-        guard let descriptor = try attributeSource(of: node) else { return 0 }
+        guard let descriptor = try attributeSource(of: node, for: caller) else { return 0 }
         let length = try withProcPath(of: descriptor) { (path) throws(Errno) in
             try check(cl_listxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count))
         }
@@ -44,11 +44,11 @@ extension MountedFileSystem {
         guard node.item == nil else { throw .notPermitted }
         if mountAttributes.value(of: name) != nil { throw .notPermitted }
         if isTags(name), tags.liveInIndex {
-            guard let descriptor = try attributeSource(of: node) else { throw .notPermitted }
+            guard let descriptor = try attributeSource(of: node, for: caller) else { throw .notPermitted }
             try tags.setIndexedValue(Array(value), of: descriptor, at: try document(node))
             return journal.touched(node, by: caller, isIndexed: false)
         }
-        try changingAttributes(of: node) { (node, _) throws(Errno) in
+        try changingAttributes(of: node, by: caller) { (node, _) throws(Errno) in
             let descriptor = try locator.pathDescriptor(of: node)
             if Self.isCapability(name) { node.hasNoCapabilities.store(false, ordering: .relaxed) }
             // An access ACL carries the mode's bits: setting one must not lose the set-group-ID bit the caller may keep.
@@ -66,22 +66,22 @@ extension MountedFileSystem {
         let node = table.node(node)
         guard node.item == nil else { throw .noData }
         if isTags(name), tags.liveInIndex {
-            guard let descriptor = try attributeSource(of: node) else { throw .noData }
+            guard let descriptor = try attributeSource(of: node, for: caller) else { throw .noData }
             try tags.setIndexedValue(nil, of: descriptor, at: try document(node))
             return journal.touched(node, by: caller, isIndexed: false)
         }
-        try changingAttributes(of: node) { (node, _) throws(Errno) in
+        try changingAttributes(of: node, by: caller) { (node, _) throws(Errno) in
             let descriptor = try locator.pathDescriptor(of: node)
             try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
         }
         journal.touched(node, by: caller, isIndexed: isTags(name))
     }
 
-    private func attributeSource(of node: Node) throws(Errno) -> Descriptor? {
+    private func attributeSource(of node: Node, for caller: Caller) throws(Errno) -> Descriptor? {
         if let item = node.item { return attributeSource(of: item) }
         // Asked by a path that leads to a version replaced a moment ago: the document's own are meant.
         let isOpen = node.isRegular && node.state.withLock { !$0.handles.isEmpty }
-        return try locator.pathDescriptor(of: node.isRegular && !isOpen ? saves.changed(node) : node)
+        return try locator.pathDescriptor(of: node.isRegular && !isOpen ? saves.changed(node, by: caller) : node)
     }
 
     private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "system.posix_acl_access") == 0 }

@@ -72,21 +72,21 @@ extension MountedFileSystem {
         guard node.item == nil else { throw .notPermitted }
         if saves.hasActiveDocuments { try saves.renaming(node, by: caller) }
         return try makingFile(name, in: parent, caller) { () throws(Errno) in
-            let entry = try linked(node, in: parent, name)
+            let entry = try linked(node, in: parent, name, caller)
             journal.made(in: parent, name: name, by: caller, isIndexed: true)
             return entry
         } _: { (hidden, _) throws(Errno) in
-            var entry = try hidden.withCString { (name) throws(Errno) in try linked(node, in: parent, name) }
+            var entry = try hidden.withCString { (name) throws(Errno) in try linked(node, in: parent, name, caller) }
             entry.validity = .none
             return entry
         }
     }
 
-    private func linked(_ node: Node, in parent: Node, _ name: BorrowedName) throws(Errno) -> Entry {
+    private func linked(_ node: Node, in parent: Node, _ name: BorrowedName, _ caller: Caller) throws(Errno) -> Entry {
         let folder = try locator.folder(parent)
         // Each time another version has taken the name meanwhile, that one is to be linked.
         for _ in 0..<Self.maximumLooks {
-            let linked = saves.newest(of: node)
+            let linked = try saves.newest(of: node, for: caller)
             defer { table.forget(linked, count: 1) }
             guard let entry = try link(linked, in: parent, folder, name) else { continue }
             linked.wasNamed()

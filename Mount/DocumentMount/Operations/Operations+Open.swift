@@ -9,13 +9,9 @@ extension MountedFileSystem {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
         let node = table.node(node)
         if let item = node.item { return openItem(item, node, flags: flags, caller, reply) }
-        if repeats.isCaller(caller) {
-            _ = reply.succeed(.nothing)
-            return
-        }
+        if repeats.isCaller(caller) { return openNothing(.nothing, of: node, caller, reply) }
         if forgetter.isCaller(caller) {
-            _ = reply.succeed(forgetter.isDropping(node, table) ? .droppingContent : .nothing)
-            return
+            return openNothing(forgetter.isDropping(node, table) ? .droppingContent : .nothing, of: node, caller, reply)
         }
         do throws(Errno) { try checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
@@ -143,7 +139,7 @@ extension MountedFileSystem {
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
-        try saves.leadOn(node, caller)
+        try saves.leadOn(node, flags: flags, caller)
         let descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept)
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
@@ -335,11 +331,11 @@ extension MountedFileSystem {
             let isDirect =
                 keepsSetIDBits && state.backing == nil || decision.isElsewhere || decision.version != nil && isPassthroughOn
             let (mode, refreshed) =
-                isDirect ? (.direct, nil) : openMode(of: node, &state, descriptor, flags: flags, caller, before: before, content)
+                isDirect ? (directMode(&state), nil) : openMode(of: node, &state, descriptor, flags: flags, caller, before: before, content)
             let handle = FileHandle(
                 node: node, descriptor: descriptor, flags: flags, caller: caller, before: before, mode: mode,
                 refreshed: refreshed, isNew: isNew, decision: decision)
-            if !handle.usesPassthrough { state.plainOpens += 1 }
+            if !handle.hasBacking { state.plainOpens += 1 }
             state.handles.append(handle)
             if handle.isWritable {
                 state.writers += 1
@@ -379,7 +375,7 @@ extension MountedFileSystem {
                 state.pages = nil
             }
             if handle.mayBeMappedForWriting { state.unheardWriters -= 1 }
-            guard handle.usesPassthrough else {
+            guard handle.hasBacking else {
                 state.plainOpens -= 1
                 return nil
             }

@@ -63,6 +63,32 @@ extension MountedFileSystem {
         return (.passthrough(state.backing!.id), nil)
     }
 
+    /// The mode of an open of which every read and write comes to the daemon. With the node's state held.
+    func directMode(_ state: inout Node.State) -> OpenMode {
+        state.backing?.opens += 1
+        return .direct(beside: state.backing?.id)
+    }
+
+    /// Answers an open by one of the daemon's own processes, which reads and writes nothing. A node that is open with a backing needs a
+    /// handle, which counts among those opens.
+    func openNothing(_ file: OpenedFile, of node: Node, _ caller: Caller, _ reply: consuming Reply<OpenedFile>) {
+        guard node.state.withLock({ $0.backing != nil }), let descriptor = try? locator.pathDescriptor(of: node) else {
+            _ = reply.succeed(file)
+            return
+        }
+        let (handle, mode) = node.state.withLock { state in
+            let mode = directMode(&state)
+            let handle = FileHandle(
+                node: node, descriptor: descriptor, flags: O_RDONLY, caller: caller, before: nil, mode: mode, refreshed: nil, isNew: false,
+                decision: FileHandle.Decision(isElsewhere: true))
+            if !handle.hasBacking { state.plainOpens += 1 }
+            state.handles.append(handle)
+            return (handle, mode)
+        }
+        let id = handOver(handle)
+        if !reply.succeed(OpenedFile(handle: id, mode: mode, isFlushed: false)) { release(id) }
+    }
+
     /// The kernel's pages hold if the file is as it was when they were known to be good. If not, those of a small document are
     /// put there with the open, which spares the READ.
     private func cached(

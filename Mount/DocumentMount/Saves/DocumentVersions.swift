@@ -127,6 +127,9 @@ final class WorkingVersion: Sendable {
     /// Who began the save.
     let caller: Caller
     let process: SaveProcess
+    /// The same, to tell how it has ended when no FLUSH came from it: a program that shares its descriptors, and is none of its threads,
+    /// may go on with them (CLONE_FILES), as may a mapping or an io_uring. Nil if it was killed before.
+    let opener: HeldProcess?
     let moment: SaveMoment
     /// What program the opener ran then; nil if that could not be seen.
     let image: ProgramImage?
@@ -136,7 +139,7 @@ final class WorkingVersion: Sendable {
 
     /// `share`: of `descriptors`.
     init(
-        node: Node, copy: WorkingCopy, caller: Caller, process: SaveProcess, moment: SaveMoment, image: ProgramImage?,
+        node: Node, copy: WorkingCopy, caller: Caller, process: SaveProcess, opener: HeldProcess?, moment: SaveMoment, image: ProgramImage?,
         share: TakenShare
     ) {
         self.share = share
@@ -144,6 +147,7 @@ final class WorkingVersion: Sendable {
         self.copy = copy
         self.caller = caller
         self.process = process
+        self.opener = opener
         self.moment = moment
         self.image = image
     }
@@ -155,8 +159,6 @@ final class WorkingVersion: Sendable {
     let doubts = Atomic<Int>(0)
     /// The end of its opener has had a RELEASE expected.
     let isEndExpected = Atomic<Bool>(false)
-    /// The opener, from when on it may end without a FLUSH: to tell at RELEASE how it did. Leaf.
-    let opener = Mutex<HeldProcess?>(nil)
     /// It was opened by an io_uring, perhaps without a descriptor: only RELEASE tells that it is closed.
     let isOpenedByRing = Atomic<Bool>(false)
     /// RELEASE has ended it, and what comes of that is being done: close(2) has been answered.

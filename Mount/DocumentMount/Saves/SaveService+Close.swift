@@ -36,7 +36,7 @@ extension SaveService {
         try carryOut(step, versions, waitsForKernel: true)
     }
 
-    /// Adds the opener's end to the facts, and takes a pidfd of the opener if the save goes on after this FLUSH.
+    /// Adds the opener's end to the facts.
     private func noteOpener(
         of version: WorkingVersion, _ question: FlushQuestion, _ process: SaveProcess?, _ facts: inout FlushFacts
     ) {
@@ -45,16 +45,12 @@ extension SaveService {
             facts.isInDoubt = true
         }
         if process != question.opener { (facts.openerDeath, facts.openerHasExeced) = end(ofOpener: version) }
-        let isHeld = facts.closed.isEmpty
-        version.isHeldByOthers.store(isHeld, ordering: .relaxed)
-        guard isHeld, question.holders != nil else { return }
-        let opener = version.opener.withLock { $0 }
-        if opener == nil, let held = processes.hold(version.process) { version.opener.withLock { $0 = held } }
+        version.isHeldByOthers.store(facts.closed.isEmpty, ordering: .relaxed)
     }
 
-    /// How the save's opener has ended, if it was asked for in time, and whether it had exec'd since it began.
+    /// How the save's opener has ended, and whether it had exec'd since it began.
     private func end(ofOpener version: WorkingVersion) -> (death: Death, hasExeced: Bool) {
-        guard let opener = version.opener.withLock({ $0 }) else { return (.none, false) }
+        guard let opener = version.opener else { return (.none, false) }
         let death = processes.end(of: opener)
         guard case .killed = death else { return (death, false) }
         return (death, processes.hasExeced(version.process, since: version.image))
@@ -68,7 +64,9 @@ extension SaveService {
         guard handle.isWritable, let versions = handle.node.versions.load() else { return }
         let version = handle.decision.version
         if let version { keepNow(version) }
-        let opener = version.map(end(ofOpener:)) ?? (.none, false)
+        // Mostly it is published and over.
+        let open = version.flatMap { versions.working($0.node) }
+        let opener = open.map(end(ofOpener:)) ?? (.none, false)
         let step = ifActive(versions) { state, machine in
             state.handles[handle.decision.save] = nil
             let step = machine.release(handle.decision.save, openerDeath: opener.death, openerHasExeced: opener.hasExeced)

@@ -30,23 +30,6 @@ extension SaveService {
         return found.map { ($0, false) }
     }
 
-    /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
-    /// there now. Who has no path, as through /proc/self/fd, comes back and gets what was asked for.
-    func leadOn(_ node: Node, _ caller: Caller) throws(Errno) {
-        // Taken by whatever it finds: left behind, the mark would be the thread's next open's.
-        let isRepeated = sentOn.areSome && sentOn.take(caller.thread, at: node.place)
-        guard !isRepeated, let versions = node.versions.load(), versions.isSuperseded(node), caller.thread > 0 else { return }
-        sentOn.note(caller.thread)
-        throw .staleNFSFileHandle
-    }
-
-    /// The same for an open for writing of a file that has lost its name since the path was walked: another may have it now.
-    func leadOnFromRemoved(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
-        guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread) else { return }
-        sentOn.note(caller.thread, at: node.place, flags: flags)
-        throw .staleNFSFileHandle
-    }
-
     /// A thread that was sent on finds another file under the name than the one it came with: its open, which cannot be sent on
     /// once more, begins its save here. False if that file has lost the name, too.
     func expect(_ open: SentOnThreads.Open, of node: Node, _ caller: Caller) -> Bool {
@@ -84,27 +67,6 @@ extension SaveService {
     func foundWithoutName(_ node: Node) {
         guard let versions = node.versions.load(), node.state.withLock({ $0.isSuperseded && $0.handles.isEmpty }) else { return }
         forgetName(of: versions)
-    }
-
-    /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself.
-    func newest(of node: Node) -> Node {
-        let published = node.versions.load().flatMap { versions in
-            versions.isSuperseded(node) ? versions.state.withLock { $0.published } : nil
-        }
-        table.hold(published ?? node)
-        return published ?? node
-    }
-
-    /// How long a request may be on its way on a machine that is held up, by its disk or its host.
-    private static let longestRequest: Int64 = 10_000_000_000
-
-    /// The version whose attributes are changed by a request that came with `node`: another one, if that replaced it while the request
-    /// was on its way.
-    func changed(_ node: Node) -> Node {
-        guard let versions = node.versions.load(), versions.isSuperseded(node),
-            cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.longestRequest
-        else { return node }
-        return versions.state.withLock { $0.published } ?? node
     }
 
     /// The version that the thread was sent on to, with a lookup counted.

@@ -74,7 +74,7 @@ extension SaveService {
         // Makes the machine, which knows of flushed handles.
         withMachine(of: versions, node) { _, _ in }
         awaitReleases(versions, node)
-        if let opening = try decide(node, versions, &request, (file, status), flags, caller) { return opening }
+        if let opening = try decide(node, for: node, versions, &request, (file, status), flags, caller) { return opening }
         return try openAmongSaves(node, versions, &request, flags, caller)
     }
 
@@ -130,7 +130,7 @@ extension SaveService {
                     request.document.refusal = error.rawValue
                 }
             }
-            if let opening = try decide(current, versions, &request, document, flags, caller) { return opening }
+            if let opening = try decide(current, for: node, versions, &request, document, flags, caller) { return opening }
         }
         let thread = request.caller.thread
         let step = ifActive(versions) { _, machine in machine.abandon(thread) } ?? .none
@@ -147,16 +147,17 @@ extension SaveService {
 
     /// Nil if the published version is another by now than `current`, so that what is known of it is worth nothing.
     /// - Parameters:
-    ///   - current: the published version.
-    ///   - document: its file, opened as asked for.
+    ///   - current: the published version, which the kernel need not know any more.
+    ///   - node: the one that was asked for.
+    ///   - document: the published version's file, opened as asked for.
     private func decide(
-        _ current: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ document: (Descriptor, cl_status)?,
+        _ current: Node, for node: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ document: (Descriptor, cl_status)?,
         _ flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening? {
         request.caller = saver(caller, for: versions)
         while true {
             let asked = request
-            let decision = withMachine(of: versions, current) { state, machine -> OpenDecision? in
+            let decision = withMachine(of: versions, node) { state, machine -> OpenDecision? in
                 if state.published !== current || machine.isReplacing, !machine.isOpenSave(asked.version) { return nil }
                 return machine.open(asked, now: Self.now)
             }
@@ -166,15 +167,15 @@ extension SaveService {
                 return nil
             }
             guard case .begin = decision else {
-                return try serve(decision, current, versions, request, document, flags, caller)
+                return try serve(decision, current, for: node, versions, request, document, flags, caller)
             }
             // The save whose working copy was asked for ended just now.
             guard let document else {
                 versions.turn.withLock {}
                 return nil
             }
-            switch try begin(current, versions, &request, document, caller) {
-            case .decided(let answer): return try serve(answer, current, versions, request, document, flags, caller)
+            switch try begin(current, for: node, versions, &request, document, caller) {
+            case .decided(let answer): return try serve(answer, current, for: node, versions, request, document, flags, caller)
             case .impossible: continue
             case .superseded: return nil
             }
@@ -190,7 +191,7 @@ extension SaveService {
 
     /// Makes the working copy.
     private func begin(
-        _ current: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ document: (Descriptor, cl_status),
+        _ current: Node, for node: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ document: (Descriptor, cl_status),
         _ caller: Caller
     ) throws(Errno) -> Beginning {
         guard let process = request.caller.process, let link = current.currentLink else {
@@ -204,6 +205,7 @@ extension SaveService {
         guard let share = TakenShare(.openFiles, WorkingVersion.descriptors, of: shares, for: caller.uid) else { throw .tooManyOpenFiles }
         let moment = processes.moment()
         let image = processes.image(of: process)
+        let opener = processes.hold(asking: process)
         let copy: WorkingCopy
         do {
             copy = try store.workingCopy(of: document.0, status: document.1, in: folder, by: privileges.user(caller))
@@ -214,26 +216,26 @@ extension SaveService {
             request.document.attributesAreTransferable = false
             return .impossible
         }
-        let node = table.lookedUp(copy.identity, type: S_IFREG)
-        node.state.withLock { $0.pin = Pin(counted: copy.file) }
-        node.hasNoCapabilities.store(true, ordering: .relaxed)
-        _ = node.versions.storeIfNil(versions)
+        let working = table.lookedUp(copy.identity, type: S_IFREG)
+        working.state.withLock { $0.pin = Pin(counted: copy.file) }
+        working.hasNoCapabilities.store(true, ordering: .relaxed)
+        _ = working.versions.storeIfNil(versions)
         versions.state.withLock { $0.others += 1 }
         let asked = request
-        let decision = withMachine(of: versions, current) { state, machine in
-            let decision = machine.begin(asked, working: node.versionID, at: moment, now: Self.now)
-            if case .sendOn(to: node.versionID) = decision {
-                state.working[node.versionID] = WorkingVersion(
-                    node: node, copy: copy, caller: caller, process: process, moment: moment, image: image, share: share)
+        let decision = withMachine(of: versions, node) { state, machine in
+            let decision = machine.begin(asked, working: working.versionID, at: moment, now: Self.now)
+            if case .sendOn(to: working.versionID) = decision {
+                state.working[working.versionID] = WorkingVersion(
+                    node: working, copy: copy, caller: caller, process: process, opener: opener, moment: moment, image: image, share: share)
             }
             return decision
         }
-        if case .sendOn(to: node.versionID) = decision {
+        if case .sendOn(to: working.versionID) = decision {
             noteListing(of: link.parent, versions)
             versions.note(link.shownName ?? link.name)
         } else {
             copy.discard()
-            table.forget(node, count: 1)
+            table.forget(working, count: 1)
             if case .begin = decision { return .superseded }
         }
         return .decided(decision)
@@ -241,7 +243,7 @@ extension SaveService {
 
     /// Nil if it is to be decided again.
     private func serve(
-        _ decision: OpenDecision, _ current: Node, _ versions: DocumentVersions, _ request: OpenRequest,
+        _ decision: OpenDecision, _ current: Node, for node: Node, _ versions: DocumentVersions, _ request: OpenRequest,
         _ document: (Descriptor, cl_status)?, _ flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening? {
         switch decision {
@@ -254,6 +256,10 @@ extension SaveService {
         case .serve(let version, let kind, let then):
             counters.withLock { $0.count(kind) }
             do throws(Errno) {
+                // It came without a path to walk again, and the kernel has judged by a version that was replaced.
+                if request.version != version, versions.isSuperseded(node), !mayBeLedOn(caller, from: node, to: current) {
+                    throw .permissionDenied
+                }
                 return try opening(version, kind, then, current, versions, request, document, flags)
             } catch {
                 giveUp(request.handle, versions, then)
@@ -286,8 +292,6 @@ extension SaveService {
             if flags & O_ACCMODE == O_RDWR { working.mayBeMapped.store(true, ordering: .relaxed) }
             if processes.isRingWorker(request.caller.thread.rawValue) {
                 working.isOpenedByRing.store(true, ordering: .relaxed)
-                let opener = processes.hold(working.process)
-                working.opener.withLock { $0 = $0 ?? opener }
             }
             return opening(try locator.reopened(working.copy.file, flags: access), nil, of: working.node)
         }

@@ -58,19 +58,38 @@ extension SaveService {
         let isRoom = error == .noSpace || error == .diskQuotaExceeded
         guard isRoom || error == .fileTooLarge || error == .ioError, let versions = handle.node.versions.load()
         else { return false }
-        let published = versions.state.withLock { $0.published }
-        var makesRoom = false
-        var own = cl_status()
-        if isRoom, let published, let old = try? locator.status(of: published), cl_statx_fd(version.copy.file.number, &own) == 0 {
-            makesRoom = old.st.st_blocks * 512 >= wanted && old.st.st_blocks * 4 >= own.st.st_blocks
+        if isRoom, givesUpPublished(of: versions, for: wanted, handle.decision.save, version) { return true }
+        _ = ifActive(versions) { _, machine in
+            machine.writeFailed(handle.decision.save, errno: error.rawValue, truncatingMakesRoom: false)
         }
+        return false
+    }
+
+    private func givesUpPublished(of versions: DocumentVersions, for wanted: Int, _ save: SaveHandle, _ version: WorkingVersion) -> Bool {
+        var own = cl_status()
+        guard let published = versions.state.withLock({ $0.published }), let old = try? locator.status(of: published),
+            cl_statx_fd(version.copy.file.number, &own) == 0, old.st.st_blocks * 512 >= wanted,
+            old.st.st_blocks * 4 >= own.st.st_blocks
+        else { return false }
+        // What was written goes into the published file, where its blocks are enough. Else it is published as by fsync(2), and the
+        // old version, which nobody may have open, gives its blocks back.
+        let isInPlace = old.st.st_blocks >= own.st.st_blocks
+        let isFree = { published.state.withLock { $0.handles.isEmpty } }
+        guard isInPlace || old.st.st_nlink == 1 && isFree(), let file = try? locator.opened(published, flags: O_WRONLY)
+        else { return false }
         let step = ifActive(versions) { _, machine in
-            machine.writeFailed(
-                handle.decision.save, errno: error.rawValue, truncatingMakesRoom: makesRoom)
+            isInPlace ? machine.writeFailed(save, errno: ENOSPC, truncatingMakesRoom: true) : machine.sync(save)
         } ?? .none
         guard case .publish = step else { return false }
-        do throws(Errno) { try carryOut(step, versions) } catch { return false }
-        return true
+        do throws(Errno) {
+            try carryOut(step, versions)
+            guard !isInPlace else { return true }
+            guard published.state.withLock({ $0.isSuperseded }), isFree() else { return false }
+            _ = try check(cl_ftruncate(file.number, 0))
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// ftruncate(2), fallocate(2) and the like through a handle on a working copy.

@@ -74,7 +74,8 @@ final class SaveService: Sendable {
 
     // MARK: - A document's machine
 
-    /// Calls `body` with the document's machine, made if there is none. `node` is a version that the kernel knows. Rank 1e.
+    /// Calls `body` with the document's machine, made if there is none. `node` is a version that the kernel knows throughout, as it does
+    /// the one that a request came with; a published version that was found on the way it may have forgotten. Rank 1e.
     func withMachine<Result>(
         of versions: DocumentVersions, _ node: Node, _ body: (inout DocumentVersions.State, inout DocumentSaves) -> Result
     ) -> Result {
@@ -179,7 +180,7 @@ final class SaveService: Sendable {
     private func isReleaseExpected(of version: WorkingVersion, _ now: UInt64) -> Bool {
         if now &- version.doubtedAt.load(ordering: .relaxed) < Self.doubtPatience { return true }
         // A mapping goes with its process.
-        guard version.mayBeMapped.load(ordering: .relaxed), version.opener.withLock({ $0?.hasEnded }) == true,
+        guard version.mayBeMapped.load(ordering: .relaxed), version.opener?.hasEnded == true,
             !version.isEndExpected.exchange(true, ordering: .relaxed)
         else { return false }
         version.doubtedAt.store(now, ordering: .relaxed)

@@ -8,7 +8,7 @@ import Synchronization
 /// be answered so again.
 ///
 /// What the path leads to may be another file by then, of which the open has begun no save: the LOOKUP in between begins it
-/// (`truncating`). A mark goes with the open it was made for: when the open comes again, makes the file, or finds the name gone. One
+/// (`found`). A mark goes with the open it was made for: when the open comes again, makes the file, or finds the name gone. One
 /// that is left, since the kernel refused the open meanwhile, counts for some seconds only, unless the open comes for the same name.
 final class SentOnThreads: Sendable {
     /// The open(2) of a thread.
@@ -68,15 +68,21 @@ final class SentOnThreads: Sendable {
         }
     }
 
-    /// The open of a thread that saves, if the name is that of the file it came with.
-    func truncating(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Open? {
-        guard areSome, let open = threads.withLock({ $0[thread] }), !open.isGone, open.flags & O_TRUNC != 0,
-            open.flags & O_ACCMODE != O_RDONLY, open.isAt(name, in: parent)
-        else { return nil }
-        return open
+    /// The thread finds the name that it was sent on from. Returns its open if that truncates. The name may have been gone when the walk
+    /// came to it first: the kernel looks a name up once more when what it knew of it holds no longer.
+    func found(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Open? {
+        guard areSome else { return nil }
+        return threads.withLock { threads in
+            guard let open = threads[thread], open.isAt(name, in: parent) else { return nil }
+            if open.isGone {
+                guard cl_monotonic_ns() - open.since < Self.patience else { return nil }
+                threads[thread]?.isGone = false
+            }
+            return open.flags & O_TRUNC != 0 && open.flags & O_ACCMODE != O_RDONLY ? open : nil
+        }
     }
 
-    /// The thread finds its name gone: its open will not come again, but perhaps as a CREATE. Returns what it was.
+    /// The thread finds its name gone: its open will not come again, but perhaps as a CREATE, or if the name is back. Returns what it was.
     func gone(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Open? {
         guard areSome else { return nil }
         return threads.withLock { threads in

@@ -188,7 +188,7 @@ final class SnapshotService: Sendable {
 
     /// What was stored through a mapping may be in the kernel's pages only.
     private func bringStoresHome(_ handles: [FileHandle]) {
-        for handle in handles where handle.mayBeMappedForWriting && !handle.usesPassthrough {
+        for handle in handles where handle.mayBeMappedForWriting && !handle.hasBacking {
             session.current?.notifier.contentsChanged(ofFile: handle.node, table, waitingAtMost: Self.storePatience)
         }
     }

@@ -92,6 +92,7 @@ int cl_set_groups(size_t count, const gid_t *groups);  // this thread only
 int cl_set_thread_nice(int nice);
 int cl_set_thread_slice(unsigned long long nanoseconds);  // 0: the usual one. Linux 6.12 and newer; sched_setattr(2), sched_runtime
 int cl_set_thread_name(const char *name);
+void cl_trim_memory(void);  // malloc_trim(3): gives back to the kernel what is free in all of malloc's arenas
 
 // The constants that Swift cannot read from macros.
 extern const int CL_O_PATH, CL_O_TMPFILE, CL_O_NOATIME, CL_O_LARGEFILE;

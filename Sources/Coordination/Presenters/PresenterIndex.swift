@@ -28,7 +28,7 @@ struct PresenterIndex: Sendable {
         users.values.flatMap { user in
             let near = Array(user.covering(path).lazy.joined().prefix(most))
             guard contents, near.count < most else { return near }
-            return Array((near + user.items.inside(path, limit: most).joined()).prefix(most))
+            return Array((near + user.items.inside(path, limit: most).lazy.joined().prefix(most)).prefix(most))
         }
     }
 

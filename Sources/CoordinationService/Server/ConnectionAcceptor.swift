@@ -12,7 +12,7 @@ import SystemPackage
 /// queue meanwhile, which holds 128.
 final class ConnectionAcceptor: Sendable {
     /// A connection that was accepted. Its descriptor and its place in the user's share are the receiver's.
-    typealias Receiver = @Sendable (_ socket: Int32, _ peer: Peer, _ pause: Duration) -> Void
+    typealias Receiver = @Sendable (_ socket: Int32, _ peer: Peer, _ pause: Duration, _ place: TakenShare) -> Void
 
     private let listener: Descriptor
     private let access: ServiceAccess
@@ -62,12 +62,12 @@ final class ConnectionAcceptor: Sendable {
         guard let credentials = Peer.credentials(of: socket) else { return false }
         let user = credentials.uid
         guard access.allows(user) else { return refuse(notAllowed, socket) }
-        guard shares.take(.connections, for: user) else {
+        guard let place = TakenShare(.connections, of: shares, for: user) else {
             log.debug("refused a connection: too many", metadata: ["uid": "\(user)"])
             return refuse(tooMany, socket)
         }
         let pause = pace.pause(for: user, atMost: shares.bound(of: .connections).forUser)
-        onConnection(socket, Peer(credentials, of: socket), pause)
+        onConnection(socket, Peer(credentials, of: socket), pause, place)
         return true
     }
 

@@ -1,6 +1,7 @@
 import Logging
 internal import NIOCore
 internal import NIOPosix
+import StorePrimitives
 import Synchronization
 
 /// One peer's connection: cuts its bytes into calls, has them carried out one at a time and in order, in its user's lanes but
@@ -17,7 +18,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let limits: ServiceLimits
     private let lanes: CallLanes
     private let log: Logger
-    private let onClose: () -> Void
+    /// Of the user's share.
+    private let place: TakenShare
     /// From when on the connection is served.
     private let turn: NIODeadline
 
@@ -41,7 +43,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     init(
         peer: Peer, pause: Duration, dispatcher: Dispatcher, limits: ServiceLimits, lanes: CallLanes, log: Logger,
-        onClose: @escaping () -> Void
+        place: TakenShare
     ) {
         connection = PeerConnection(peer: peer)
         turn = .now() + TimeAmount(pause)
@@ -49,7 +51,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.limits = limits
         self.lanes = lanes
         self.log = log
-        self.onClose = onClose
+        self.place = place
         framer = MessageFramer(limit: limits.messageSize)
     }
 
@@ -60,12 +62,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         let (stream, connection) = (self.stream, connection)
         self.stream = nil
         self.context = nil
-        // A connection that is ended before its turn keeps its place in the user's share until then.
-        if turn > .now() {
-            context.eventLoop.assumeIsolated().scheduleTask(deadline: turn) { [onClose] in onClose() }
-        } else {
-            onClose()
-        }
+        // A connection that is ended before its turn keeps its place in the user's share until then; else that goes with the handler.
+        if turn > .now() { context.eventLoop.scheduleTask(deadline: turn) { [place] in withExtendedLifetime(place) {} } }
         if stream == nil, connection.endIfEmpty() { return }
         // May take a while: what was kept may have to be undone.
         lanes.submit(in: lane(isLong: false)) { _ in

@@ -33,10 +33,9 @@ public final class ServiceServer: Sendable {
         let lanes = lanes
         let dispatcher = Dispatcher(service: service, version: version)
         do throws(Errno) {
-            acceptor = try ConnectionAcceptor(bound.listener, access: access, shares: shares, log: log) { socket, peer, pause in
-                let close: @Sendable () -> Void = { shares.giveBack(.connections, for: peer.uid) }
+            acceptor = try ConnectionAcceptor(bound.listener, access: access, shares: shares, log: log) { socket, peer, pause, place in
                 Self.serve(socket, on: group) {
-                    ConnectionHandler(peer: peer, pause: pause, dispatcher: dispatcher, limits: limits, lanes: lanes, log: log, onClose: close)
+                    ConnectionHandler(peer: peer, pause: pause, dispatcher: dispatcher, limits: limits, lanes: lanes, log: log, place: place)
                 }
             }
         } catch {

@@ -22,6 +22,7 @@ struct UnmountCommand: ParsableCommand {
 
     /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
     private static let patience = Duration.seconds(60)
+    private static let patienceWithOwn = Duration.seconds(30)
     private static let timeUnremarked = Duration.seconds(2)
 
     @Argument(help: "The folder where the store is mounted.")
@@ -36,20 +37,30 @@ struct UnmountCommand: ParsableCommand {
             Output.error("quire: \(shown(mountPoint.path)): its daemon had died; the mount was taken away")
             return
         }
-        let daemon = (try? MountLocator.connect(to: mountPoint.entry))?.server.flatMap { ProcessEnd(of: $0.pid) }
-        do {
-            try Unmounting.unmount(mountPoint.path, lazy: lazy)
-        } catch .busy {
-            throw busy(mountPoint.entry)
-        } catch .refused(let reason) {
-            throw CommandFailure("\(shown(mountPoint.path)): \(reason)")
-        }
+        let server = (try? MountLocator.connect(to: mountPoint.entry))?.server
+        let daemon = server.flatMap { ProcessEnd(of: $0.pid) }
+        try unmount(mountPoint, startedBy: server?.pid)
         guard !lazy, let daemon, !daemon.happens(within: Self.timeUnremarked) else { return }
         let elsewhere = MountHolders.elsewhere(mountPoint.entry)
         guard elsewhere.isEmpty else { return Output.error(Self.goesOn(mountPoint.path, elsewhere)) }
         Output.error("quire: \(shown(mountPoint.path)): unmounted; its daemon is still writing to disk")
         if !daemon.happens(within: Self.patience) {
             throw CommandFailure("\(shown(mountPoint.path)): unmounted, but its daemon has not ended yet")
+        }
+    }
+
+    /// Waits for the daemon's own processes, which use the mount for moments: they repeat there what was changed outside.
+    private func unmount(_ mountPoint: (path: [UInt8], entry: MountTable.Entry), startedBy daemon: Int32?) throws(CommandFailure) {
+        let end = ContinuousClock.now + Self.patienceWithOwn
+        while true {
+            do throws(Unmounting.Failure) {
+                return try Unmounting.unmount(mountPoint.path, lazy: lazy)
+            } catch {
+                if case .refused(let reason) = error { throw CommandFailure("\(shown(mountPoint.path)): \(reason)") }
+            }
+            let holders = MountHolders.of(mountPoint.entry)
+            let others = holders.filter { daemon == nil || MountHolders.parent(of: $0.pid) != daemon }
+            guard others.isEmpty, !holders.isEmpty, ContinuousClock.now < end else { throw busy(mountPoint.entry, others) }
         }
     }
 
@@ -86,10 +97,10 @@ struct UnmountCommand: ParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    private func busy(_ entry: MountTable.Entry) -> CommandFailure {
+    private func busy(_ entry: MountTable.Entry, _ holders: [MountHolder]) -> CommandFailure {
         let path = shown(entry.mountPoint)
         var lines = ["\(path): busy, nothing was changed"]
-        for holder in MountHolders.of(entry) {
+        for holder in holders {
             lines += holder.uses.map { "  process \(holder.pid) (\(shown(holder.command))): \($0)" }
         }
         lines += MountTable.current().children(of: entry).map { "  mount \(shown($0.mountPoint)) (\($0.fileSystemType))" }

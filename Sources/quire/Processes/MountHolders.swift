@@ -26,6 +26,13 @@ package enum MountHolders {
         }
     }
 
+    /// Nil if it is gone.
+    package static func parent(of pid: Int32) -> Int32? {
+        let lines = FileSystem.contents("/proc/\(pid)/status")?.split(separator: UInt8(ascii: "\n")) ?? []
+        let line = lines.first { $0.starts(with: "PPid:".utf8) }
+        return line.flatMap { Int32(String(decoding: $0.dropFirst(5).filter { $0 != UInt8(ascii: "\t") }, as: UTF8.self)) }
+    }
+
     /// Who else has a mount that was unmounted here: the first process of each mount namespace, such as of containers that were
     /// started meanwhile. Other users' mount tables may be read, their namespaces not: equal tables are taken for one.
     package static func elsewhere(_ mount: MountTable.Entry) -> [MountHolder] {

@@ -134,5 +134,29 @@ extension MountTests {
                     """) == "winner")
             }
         }
+
+        /// The kernel repeats an open(2) that was answered ESTALE once. On that walk, too, the name may go and come back.
+        @Test(arguments: SaveMount.accounts, ["os.rename('doc', 'away'); os.rename('away', 'doc')", "os.unlink('doc'); open('doc', 'x').close()"])
+        func noSaverIsAnsweredStaleWhoseNameGoesAndComesBack(kind: SaveMount, change: String) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, signal
+                    changer = os.fork()
+                    if changer == 0:
+                        while True:
+                            try: \(change)
+                            except OSError: pass
+                    failed = {}
+                    for n in range(\(isLongRun ? 100_000 : 3_000)):
+                        try:
+                            file = os.open("doc", os.O_WRONLY | os.O_TRUNC | (os.O_CREAT if n % 2 else 0), 0o666)
+                            os.write(file, b"x"); os.close(file)
+                        except FileNotFoundError: pass
+                        except OSError as error: failed[error.strerror] = failed.get(error.strerror, 0) + 1
+                    os.kill(changer, signal.SIGKILL); os.waitpid(changer, 0)
+                    print(failed)
+                    """) == "{}")
+            }
+        }
     }
 }

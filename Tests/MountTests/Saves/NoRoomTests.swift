@@ -74,6 +74,21 @@ extension MountTests {
             }
         }
 
+        /// The same where more is written before the disk is full than the old version took: that is nobody's any more then. With a reader
+        /// it stays.
+        @Test(arguments: cases.filter { $0.1 == .tmpfs })
+        func aSaveThatOutgrowsTheOldVersionSucceeds(kind: SaveMount, disk: Disk) throws {
+            try withSmallStore(kind, disk) { (mount: Mount) throws in
+                try mount.shell("""
+                    head -c 1500000 /dev/urandom >doc; head -c 3500000 /dev/urandom >"$T/new"; cat "$T/new" >doc; cmp doc "$T/new"
+                    head -c 1000000 /dev/urandom >doc; cat "$T/new" >doc; cmp doc "$T/new"; head -c 1500000 /dev/urandom >doc
+                    """)
+                try mount.refuses("exec 5<doc; cat \"$T/new\" >doc", disk.message)
+                #expect(try mount.shell("exec 5<&-; wc -c <doc; cat \"$T/new\" >doc; cmp doc \"$T/new\"") == "1500000")
+                try expectNothingHidden(mount)
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func whatFreesRoomInTimeSavesTheSave(kind: SaveMount) throws {
             try withSmallStore(kind, .tmpfs) { (mount: Mount) throws in

@@ -126,6 +126,53 @@ extension MountTests {
             }
         }
 
+        /// Each of these saves is published when the kernel lets go of the mapping, perhaps while the next one is opened.
+        @Test(arguments: SaveMount.accounts)
+        func manySavesThroughMappingsInARow(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import mmap, os
+                    for n in range(\(isLongRun ? 50_000 : 4_000)):
+                        file = os.open("doc", os.O_RDWR | os.O_TRUNC); os.ftruncate(file, 5000); mapped = mmap.mmap(file, 5000)
+                        mapped[0:5] = b"%05d" % n; os.close(file); mapped.close()
+                    content = open("doc", "rb").read(); print(int(content[:5]) == n, len(content))
+                    """) == "True 5000")
+            }
+        }
+
+        /// A program that shares its opener's table of descriptors, and is none of its threads: no FLUSH tells of the opener's end.
+        @Test(arguments: SaveMount.accounts)
+        func aKilledSaverWhoseDescriptorsAnotherProcessSharesPublishesNothing(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    import ctypes, platform
+                    clone = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+                    for killed in True, False:
+                        go, done = os.pipe(), os.pipe(); saver = os.fork()
+                        if saver == 0:
+                            # Descriptors are closed in their order: the last one tells that the others are.
+                            os.dup2(done[1], 100); os.close(done[1]); os.close(go[1])
+                            file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"half\\n")
+                            if ctypes.CDLL(None).syscall(clone, 0x400 | signal.SIGCHLD, 0, 0, 0, 0) == 0:
+                                os.read(go[0], 1); os.write(file, b"rest\\n"); os._exit(0)
+                            os.kill(os.getpid(), signal.SIGKILL) if killed else os._exit(0)
+                        os.close(done[1]); os.waitpid(saver, 0); os.close(go[1]); os.read(done[0], 1)
+                        print(other("cat doc"))
+                    """) == "old\nhalf\nrest")
+            }
+        }
+
+        /// The kernel opens a file anew for these, and walks no path.
+        @Test(arguments: SaveMount.accounts)
+        func ioctlOnADescriptorOfAReplacedVersionWorks(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    file = os.open("doc", os.O_RDONLY); other("echo newer >doc")
+                    fcntl.ioctl(file, 0x80086601, bytearray(8)); print(os.read(file, 9))
+                    """) == "b'old\\n'")
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func reopeningThroughProcForWritingLosesNothing(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
@@ -142,6 +189,22 @@ extension MountTests {
                     print(os.pread(again, 99, 0), other("cat doc"))
                     os.close(file); os.close(again); print(other("cat doc"))
                     """) == "by link\nby place\nb'Save\\n' by place\nSave")
+            }
+        }
+
+        /// The kernel takes no open of a file that is open with passthrough unless it names the same backing.
+        @Test(arguments: SaveMount.allCases)
+        func aLargeDocumentIsReopenedThroughProcAfterASave(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "head -c 100000 /dev/zero >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    exec 5<doc
+                    (echo new >doc)
+                    (echo more >>/proc/self/fd/5); cat doc
+                    (echo last >/proc/self/fd/5); cat doc
+                    (echo half; sleep 0.2; echo whole) >doc &
+                    (echo live >>/proc/self/fd/5); wait; cat doc
+                    wc -c <&5
+                    """) == "new\nmore\nlast\nhalf\nwhole\n100000")
             }
         }
 

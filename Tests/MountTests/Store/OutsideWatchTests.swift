@@ -54,6 +54,15 @@ extension MountTests {
             DELETE,ISDIR folder
             """
 
+        /// With passthrough a large document is open by a file of the kernel's own.
+        @Test(arguments: kinds)
+        func changesOfALargeDocumentThatIsOpenAreHeard(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "head -c 100000 /dev/zero >doc") { (mount: Mount) throws in
+                let script = "exec 5<doc; head -c 1 <&5 >/dev/null; echo more >>\"$S/doc\"; step 2; echo more >>\"$S/doc\"; step 4"
+                #expect(try heard(mount, script) == "MODIFY doc\nCLOSE_WRITE,CLOSE doc\nMODIFY doc\nCLOSE_WRITE,CLOSE doc")
+            }
+        }
+
         @Test(arguments: kinds)
         func changesBesideTheMountAreHeardOnceAndInOrder(kind: SaveMount) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in

@@ -1,0 +1,78 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Requests that come with a version that another has replaced, and are meant for the document: the kernel walks the path again, or,
+/// where it cannot, they are carried out on the published version.
+extension SaveService {
+    /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
+    /// there now. Who has no path, as through /proc/self/fd, comes back and gets what was asked for.
+    /// Nor has the kernel itself, which opens for ioctl(2) on a descriptor and leaves out O_LARGEFILE (fs/fuse/ioctl.c).
+    func leadOn(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
+        guard flags & CL_O_LARGEFILE != 0 else { return }
+        // Taken by whatever it finds: left behind, the mark would be the thread's next open's.
+        let isRepeated = sentOn.areSome && sentOn.take(caller.thread, at: node.place)
+        guard !isRepeated, let versions = node.versions.load(), versions.isSuperseded(node), caller.thread > 0 else { return }
+        sentOn.note(caller.thread)
+        throw .staleNFSFileHandle
+    }
+
+    /// The same for an open for writing of a file that has lost its name since the path was walked: another may have it now.
+    func leadOnFromRemoved(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
+        guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread) else { return }
+        sentOn.note(caller.thread, at: node.place, flags: flags)
+        throw .staleNFSFileHandle
+    }
+
+    /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself. ENOENT
+    /// where the caller may not be led on to it: the name is another file's.
+    func newest(of node: Node, for caller: Caller) throws(Errno) -> Node {
+        let published = node.versions.load().flatMap { versions in
+            versions.isSuperseded(node) ? versions.state.withLock { $0.published } : nil
+        }
+        if let published, !mayBeLedOn(caller, from: node, to: published) { throw .noSuchFileOrDirectory }
+        table.hold(published ?? node)
+        return published ?? node
+    }
+
+    /// How long a request may be on its way on a machine that is held up, by its disk or its host.
+    private static let longestRequest: Int64 = 10_000_000_000
+
+    /// The version whose attributes are asked for or changed by a request that came with `node`: another one, if that replaced it while
+    /// the request was on its way.
+    func changed(_ node: Node, by caller: Caller) -> Node {
+        guard let versions = node.versions.load(), versions.isSuperseded(node),
+            cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.longestRequest,
+            let published = versions.state.withLock({ $0.published }), mayBeLedOn(caller, from: node, to: published)
+        else { return node }
+        return published
+    }
+
+    /// Whether a request that the kernel has allowed on one version may be carried out on another. The kernel judges by owner, group, mode
+    /// and access list of the version that it knows: they are to be the same, or the document the caller's own, who may change them.
+    /// Four system calls.
+    func mayBeLedOn(_ caller: Caller, from node: Node, to published: Node) -> Bool {
+        guard caller.uid != 0, let old = try? locator.pathDescriptor(of: node), let new = try? locator.pathDescriptor(of: published)
+        else { return caller.uid == 0 }
+        var (before, now) = (cl_status(), cl_status())
+        guard cl_statx_fd(old.number, &before) == 0, cl_statx_fd(new.number, &now) == 0 else { return false }
+        if now.st.st_uid == caller.uid { return true }
+        return (now.st.st_uid, now.st.st_gid, now.st.st_mode) == (before.st.st_uid, before.st.st_gid, before.st.st_mode)
+            && accessList(of: new) == accessList(of: old)
+    }
+
+    /// Empty without one. Nil, which is like nothing, where it is too long to be met, or cannot be read.
+    private func accessList(of file: Descriptor) -> [UInt8]? {
+        var list = [UInt8](repeating: 0, count: 4096)
+        let length = try? withProcPath(of: file) { (path) throws(Errno) in
+            cl_getxattr(path, "system.posix_acl_access", &list, list.count)
+        }
+        switch length {
+        case .some(-Int(ENODATA)), .some(-Int(EOPNOTSUPP)): return []
+        case .some(0...): return Array(list.prefix(length ?? 0))
+        default: return nil
+        }
+    }
+}
