@@ -64,7 +64,7 @@ extension MountedStore {
         }
         switch end {
         case .published:
-            try workspaces.publish(ticket.id)
+            try workspaces.publish(ticket.id, of: ticket.credentials)
             published()
         case .discarded: workspaces.drop(ticket.id, .discarded)
         case .lost: workspaces.drop(ticket.id, .lost)

@@ -13,6 +13,12 @@ extension MountedStore {
         public let folders: Int
     }
 
+    /// Has the calling thread act for the users who call from here on, with the capabilities that this takes.
+    public func prepareThread() { fileSystem.prepareThread() }
+
+    /// Has it act for nobody again.
+    public func resetThread() { fileSystem.privileges.resetThread() }
+
     public var gatherProgress: Progress {
         let progress = keeper.gatherer.progress
         // While it runs, what it has met; then what is known.

@@ -72,9 +72,17 @@ final class NodeTable: Sendable {
         shard(of: identity).nodes.withLock { $0[identity] }
     }
 
-    /// Counts a lookup of the daemon's own on a node that has one already, to be given back by `forget`.
+    /// Counts a lookup of the daemon's own on a node, which has one already or had one a moment ago, to be given back by `forget`.
     func hold(_ node: Node) {
-        shard(of: node.identity).nodes.withLock { _ in if !node.isRoot { node.lookups += 1 } }
+        let isBack = shard(of: node.identity).nodes.withLock { _ in
+            guard !node.isRoot else { return false }
+            node.lookups += 1
+            return node.lookups == 1
+        }
+        guard isBack else { return }
+        // It was forgotten since it was found: what `forget` does then, it will do once more.
+        _ = Unmanaged.passRetained(node)
+        node.versions.load()?.knownAgain(node)
     }
 
     /// Whether the node was looked up oftener than `holds` times: the kernel knows it too.

@@ -76,7 +76,7 @@ final class MountedFileSystem: FileSystemOperations {
         repeats = OutsideRepeats(table: table, locator: locator, repeater: repeater, session: session)
         saves = try SaveService(
             table: table, locator: locator, store: versions, journal: journal, session: session,
-            privileges: privileges, options: options, shares: shares, repeater: repeater, log: log)
+            privileges: privileges, reach: tags.reach, options: options, shares: shares, repeater: repeater, log: log)
         snapshots = SnapshotService(
             store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
             session: session, reach: tags.reach, privileges: privileges, shares: shares)

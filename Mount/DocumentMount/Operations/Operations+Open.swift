@@ -99,7 +99,8 @@ extension MountedFileSystem {
         let node = table.node(entry.node)
         do throws(Errno) {
             guard node.isRegular else { throw node.isFolder ? .isDirectory : .resourceBusy }
-            let mode = [O_RDONLY: R_OK, O_WRONLY: W_OK][flags & O_ACCMODE] ?? R_OK | W_OK
+            let access = [O_RDONLY: R_OK, O_WRONLY: W_OK][flags & O_ACCMODE] ?? R_OK | W_OK
+            let mode = flags & O_TRUNC == 0 ? access : access | W_OK
             // The kernel leaves the check to whom it asks to create.
             guard tags.reach.may(credentials(of: caller), use: try locator.pathDescriptor(of: node), mode)
             else { throw .permissionDenied }

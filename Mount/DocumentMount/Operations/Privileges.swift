@@ -25,6 +25,11 @@ struct Privileges: Sendable {
         _ = cl_raise_capability(Int32(truncatingIfNeeded: CL_CAP_SYS_RESOURCE), 0)
     }
 
+    /// Has a prepared thread act for nobody but the daemon again.
+    func resetThread() {
+        if actsForCallers { _ = cl_assume_ids(geteuid(), getegid()) }
+    }
+
     /// Makes something as the caller: owner, group and umask are the caller's; setgid folders and default ACLs do the rest.
     /// No system call when the thread last acted for the same caller.
     @inline(__always)

@@ -98,6 +98,9 @@ final class DocumentVersions: Sendable {
         }
     }
 
+    /// A version that was forgotten is known once more.
+    func knownAgain(_ node: Node) { state.withLock { state in if node.identity != state.identity { state.others += 1 } } }
+
     /// The save whose working copy the node is. Takes the state.
     func working(_ node: Node) -> WorkingVersion? { state.withLock { $0.working[node.versionID] } }
 

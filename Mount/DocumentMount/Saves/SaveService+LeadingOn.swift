@@ -29,12 +29,23 @@ extension SaveService {
     /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself. ENOENT
     /// where the caller may not be led on to it: the name is another file's.
     func newest(of node: Node, for caller: Caller) throws(Errno) -> Node {
-        let published = node.versions.load().flatMap { versions in
-            versions.isSuperseded(node) ? versions.state.withLock { $0.published } : nil
+        let published = node.versions.load().flatMap { versions -> Node? in
+            guard versions.isSuperseded(node) else { return nil }
+            // With the state held, and so before it is let go of.
+            return versions.state.withLock { state in
+                if let published = state.published { table.hold(published) }
+                return state.published
+            }
         }
-        if let published, !mayBeLedOn(caller, from: node, to: published) { throw .noSuchFileOrDirectory }
-        table.hold(published ?? node)
-        return published ?? node
+        guard let published else {
+            table.hold(node)
+            return node
+        }
+        guard mayBeLedOn(caller, from: node, to: published) else {
+            table.forget(published, count: 1)
+            throw .noSuchFileOrDirectory
+        }
+        return published
     }
 
     /// How long a request may be on its way on a machine that is held up, by its disk or its host.
@@ -53,14 +64,17 @@ extension SaveService {
     /// Whether a request that the kernel has allowed on one version may be carried out on another. The kernel judges by owner, group, mode
     /// and access list of the version that it knows: they are to be the same, or the document the caller's own, who may change them.
     /// Four system calls.
-    func mayBeLedOn(_ caller: Caller, from node: Node, to published: Node) -> Bool {
+    ///
+    /// - Parameter use: R_OK and W_OK of an open, which may be judged anew where they are not the same.
+    func mayBeLedOn(_ caller: Caller, from node: Node, to published: Node, use: Int32? = nil) -> Bool {
         guard caller.uid != 0, let old = try? locator.pathDescriptor(of: node), let new = try? locator.pathDescriptor(of: published)
         else { return caller.uid == 0 }
         var (before, now) = (cl_status(), cl_status())
         guard cl_statx_fd(old.number, &before) == 0, cl_statx_fd(new.number, &now) == 0 else { return false }
         if now.st.st_uid == caller.uid { return true }
-        return (now.st.st_uid, now.st.st_gid, now.st.st_mode) == (before.st.st_uid, before.st.st_gid, before.st.st_mode)
+        let isSame = (now.st.st_uid, now.st.st_gid, now.st.st_mode) == (before.st.st_uid, before.st.st_gid, before.st.st_mode)
             && accessList(of: new) == accessList(of: old)
+        return isSame || use.map { reach.may(reach.credentials(of: caller), use: new, $0) } ?? false
     }
 
     /// Empty without one. Nil, which is like nothing, where it is too long to be met, or cannot be read.

@@ -257,7 +257,8 @@ extension SaveService {
             counters.withLock { $0.count(kind) }
             do throws(Errno) {
                 // It came without a path to walk again, and the kernel has judged by a version that was replaced.
-                if request.version != version, versions.isSuperseded(node), !mayBeLedOn(caller, from: node, to: current) {
+                let use = flags & O_ACCMODE == O_WRONLY ? W_OK : R_OK | W_OK
+                if request.version != version, versions.isSuperseded(node), !mayBeLedOn(caller, from: node, to: current, use: use) {
                     throw .permissionDenied
                 }
                 return try opening(version, kind, then, current, versions, request, document, flags)

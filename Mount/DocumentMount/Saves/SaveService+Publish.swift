@@ -56,7 +56,7 @@ extension SaveService {
         _ id: VersionID, _ cause: PublishCause, _ versions: DocumentVersions, _ notOnDisk: Errno?,
         keeping replaced: inout ReplacedVersion?
     ) throws(Errno) -> SaveStep {
-        if let published = versions.state.withLock({ $0.published }) { awaitReleases(versions, published) }
+        awaitReleases(versions)
         let found = ifActive(versions) { state, machine -> (PublishDecision, WorkingVersion, Node)? in
             guard let version = state.working[id], let published = state.published else { return nil }
             let facts = PublishFacts(links: published.currentLink == nil ? 0 : 1)

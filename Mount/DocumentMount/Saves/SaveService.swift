@@ -24,6 +24,7 @@ final class SaveService: Sendable {
     let shares: UserShares
     let log: Logger
     let processes: ProcessTable
+    let reach: Reach
     /// Leaf. How many opens were transactions, and how many live for which reason.
     let counters = Guarded(SaveCounters())
     /// Leaf. The documents that have a machine.
@@ -44,8 +45,9 @@ final class SaveService: Sendable {
 
     init(
         table: NodeTable, locator: Locator, store: VersionStore, journal: ChangeJournal, session: SessionReference,
-        privileges: Privileges, options: MountOptions, shares: UserShares, repeater: Repeater, log: Logger
+        privileges: Privileges, reach: Reach, options: MountOptions, shares: UserShares, repeater: Repeater, log: Logger
     ) throws(Errno) {
+        self.reach = reach
         self.table = table
         self.locator = locator
         self.store = store
@@ -152,6 +154,12 @@ final class SaveService: Sendable {
     /// the machine meanwhile, but not the handles. With no lock held.
     func awaitReleases(_ versions: DocumentVersions, _ node: Node) {
         waitWhile { withMachine(of: versions, node) { _, machine in machine.holders(of: machine.published) != nil } }
+    }
+
+    /// The same before a save is published: with it there is a machine. If there is none, another thread has published it, and the version
+    /// that was published may be nobody's any more.
+    func awaitReleases(_ versions: DocumentVersions) {
+        waitWhile { ifActive(versions) { _, machine in machine.holders(of: machine.published) != nil } ?? false }
     }
 
     /// The same for saves that were closed by whoever is known to have had them, when it was in doubt whether others have, and for

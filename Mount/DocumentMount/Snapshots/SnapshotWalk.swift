@@ -66,7 +66,7 @@ struct SnapshotWalk {
         guard let inode else { return nil }
         guard share.takeFile() else { throw .tooManyOpenFiles }
         let one = try self.found(inode)
-        let found = try item(one, in: folder, mayBeUsed: mayBeUsed([one]) == [true], key: key)
+        let found = try item(one, in: folder, mayBeUsed: mayReach(path.parent, folder) && mayBeUsed([one]) == [true], key: key)
         while let (folder, inode) = unlisted.popLast() { folder.fill(try entries(of: inode, key: key)) }
         return found
     }
@@ -128,6 +128,13 @@ struct SnapshotWalk {
         var status = cl_status()
         _ = try check(cl_statx_fd(inode.number, &status))
         return Found(inode: inode, status: status)
+    }
+
+    /// Whether the holder may search the folders of a path: they may have been closed since the claim was asked for.
+    private func mayReach(_ path: StorePath, _ folder: Descriptor) -> Bool {
+        if reach.isUnlimited(share.holder) { return true }
+        guard let held = reach.held(path, by: share.holder, X_OK), let there = Self.identity(of: held) else { return false }
+        return there == Self.identity(of: folder)
     }
 
     /// Which files the holder may read, and which folders it may search.

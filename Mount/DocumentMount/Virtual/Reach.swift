@@ -60,7 +60,19 @@ struct Reach: Sendable {
         acting(as: caller) { cl_effective_access(file.number, mode) == 0 } ?? false
     }
 
-    /// The same of many files, each in a way of its own, with one change of identity. True for whoever nothing is kept from.
+    /// Whether the caller may give a name in a folder to another file, or to none: rename(2) and unlink(2). In a sticky folder that takes
+    /// the owner of the folder, or of `old`, which has the name. A daemon that is not to become others leaves it to the kernel.
+    func mayChangeName(_ caller: Credentials, in folder: Descriptor, of old: Descriptor?) -> Bool {
+        if isUnlimited(caller) || !actsForCallers { return true }
+        var (parent, status) = (cl_status(), cl_status())
+        guard cl_statx_fd(folder.number, &parent) == 0 else { return false }
+        if parent.st.st_mode & S_ISVTX != 0, parent.st.st_uid != caller.uid, let old {
+            guard cl_statx_fd(old.number, &status) == 0, status.st.st_uid == caller.uid else { return false }
+        }
+        return may(caller, use: folder, W_OK | X_OK)
+    }
+
+    /// Whether the caller may use many files, each in a way of its own, with one change of identity. True for whoever nothing is kept from.
     func filter(_ files: [(file: Descriptor, mode: Int32)], _ caller: Credentials) -> [Bool] {
         if files.isEmpty || isUnlimited(caller) { return files.map { _ in true } }
         return acting(as: caller) { files.map { cl_effective_access($0.file.number, $0.mode) == 0 } } ?? files.map { _ in false }

@@ -68,11 +68,11 @@ extension Workspaces {
     }
 
     /// A claim's files are published: its folders go, the innermost first. One into which others have put something stays.
-    func removeFolders(_ places: [Place], _ claim: ClaimID) {
+    func removeFolders(_ places: [Place], _ claim: ClaimID, of holder: Credentials) {
         let deepestFirst = places.map { ($0, $0.path?.bytes.count { $0 == UInt8(ascii: "/") } ?? 0) }.sorted { $0.1 > $1.1 }
         for (place, _) in deepestFirst {
             guard let staged = place.folder.staged.load()?[place.name, claim], let base = staged.base else { continue }
-            let isRemoved = (try? remove(place, base.identity, staged.caller)) != nil
+            let isRemoved = (try? remove(place, base.identity, staged.caller, of: holder)) != nil
             unstage(place, for: claim)
             guard isRemoved else { continue }
             place.name.withCString { journal.removed(in: place.folder, name: $0, by: staged.caller) }
@@ -80,7 +80,7 @@ extension Workspaces {
         }
     }
 
-    private func remove(_ place: Place, _ identity: FileIdentity, _ caller: Caller) throws(Errno) {
+    private func remove(_ place: Place, _ identity: FileIdentity, _ caller: Caller, of holder: Credentials) throws(Errno) {
         let parent = try locator.folder(place.folder)
         try locator.names.changing { () throws(Errno) in
             try place.name.withCString { (name) throws(Errno) in
@@ -89,6 +89,8 @@ extension Workspaces {
                     var status = cl_status()
                     guard cl_statx_fd(folder.number, &status) == 0, FileIdentity(status) == identity
                     else { throw .staleNFSFileHandle }
+                    let user = caller.uid == holder.uid ? holder : saves.reach.credentials(of: caller)
+                    guard saves.reach.mayChangeName(user, in: parent, of: folder) else { throw .permissionDenied }
                     ownRemovals.expect(name, in: place.folder)
                     do throws(Errno) {
                         _ = try check(cl_unlinkat(parent.number, name, AT_REMOVEDIR))

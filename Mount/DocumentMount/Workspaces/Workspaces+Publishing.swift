@@ -10,15 +10,16 @@ import SystemPackage
 extension Workspaces {
     /// Publishes what was saved within a claim. Throws what kept it from that, and at which path: then nothing of it is published,
     /// and all is kept for `quire recover`. Waits for the disk; with no lock held.
-    func publish(_ claim: ClaimID) throws(WorkspaceFailure) {
+    /// - Parameter holder: whose claim it is.
+    func publish(_ claim: ClaimID, of holder: Credentials) throws(WorkspaceFailure) {
         let places = close(claim).filter { !isHandedOver($0, from: claim) && !isUntouched($0, claim) }
         let folders = places.filter { $0.folder.staged.load()?[$0.name, claim]?.isRemovedFolder == true }
         let files = Set(places).subtracting(folders)
-        guard let first = files.first else { return removeFolders(folders, claim) }
+        guard let first = files.first else { return removeFolders(folders, claim, of: holder) }
         do throws(Errno) {
             var kept: Set<FoundVersion> = []
-            for _ in 0..<Self.tries where try publishAtOnce(places.filter(files.contains), claim, &kept) {
-                return removeFolders(folders, claim)
+            for _ in 0..<Self.tries where try publishAtOnce(places.filter(files.contains), claim, of: holder, &kept) {
+                return removeFolders(folders, claim, of: holder)
             }
             throw .resourceBusy
         } catch {
@@ -98,7 +99,7 @@ extension Workspaces {
 
     /// False if somebody changed one of the names meanwhile.
     /// - Parameter kept: others' versions that are kept already.
-    private func publishAtOnce(_ places: [Place], _ claim: ClaimID, _ kept: inout Set<FoundVersion>) throws(Errno) -> Bool {
+    private func publishAtOnce(_ places: [Place], _ claim: ClaimID, of holder: Credentials, _ kept: inout Set<FoundVersion>) throws(Errno) -> Bool {
         var held: [Node] = []
         defer { for node in held { table.forget(node, count: 1) } }
         awaitEnds(of: places, claim)
@@ -119,7 +120,7 @@ extension Workspaces {
             return false
         }
         do throws(Errno) {
-            try commit(&group, changes, places, claim)
+            try commit(&group, changes, places, claim, of: holder)
         } catch {
             group.abandon()
             if group.isStuck {
@@ -196,7 +197,7 @@ extension Workspaces {
     }
 
     private func commit(
-        _ group: inout GroupPublication, _ changes: [Change], _ places: [Place], _ claim: ClaimID
+        _ group: inout GroupPublication, _ changes: [Change], _ places: [Place], _ claim: ClaimID, of holder: Credentials
     ) throws(Errno) {
         let byIdentity = Dictionary(places.map { (ObjectIdentifier($0.folder), $0.folder) }) { one, _ in one }
         let folders = Array(byIdentity.values)
@@ -219,6 +220,7 @@ extension Workspaces {
                     try standing(locks[...]) { () throws(Errno) in
                         for node in documents { try awaitFreeNameChanges(of: node) }
                         guard areAsPrepared(changes, places, claim) else { throw .staleNFSFileHandle }
+                        for change in changes where !mayChange(change, holder) { throw .permissionDenied }
                         for change in changes { try mergeAttributes(of: change) }
                         try during(folders[...]) { () throws(Errno) in
                             for change in changes where change.old != nil {
@@ -244,6 +246,14 @@ extension Workspaces {
             guard let staged, staged.hidden == change.staged.hidden else { return false }
             return staged.hidden.map { known($0, in: change.folder) === change.version } ?? true
         }
+    }
+
+    /// The kernel has judged when the claim's programs changed the name, and perhaps by another file; the folder's rights and the file may
+    /// be others since.
+    private func mayChange(_ change: Change, _ holder: Credentials) -> Bool {
+        let caller = change.staged.caller
+        let user = caller.uid == holder.uid ? holder : saves.reach.credentials(of: caller)
+        return saves.reach.mayChangeName(user, in: change.folder, of: change.pinned)
     }
 
     /// What others have changed of the document's mode, owner, tags and such since it was copied holds for its new version.

@@ -2,6 +2,19 @@ internal import NIOCore
 internal import NIOPosix
 import StorePrimitives
 
+/// What is done on the threads that carry calls out: before the first, and after each.
+public struct CallThreads: Sendable {
+    fileprivate let prepare: @Sendable () -> Void
+    fileprivate let reset: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - prepare: makes a thread one that may act for the users who call.
+    ///   - reset: has it act for nobody again.
+    public init(prepare: @escaping @Sendable () -> Void = {}, reset: @escaping @Sendable () -> Void = {}) {
+        (self.prepare, self.reset) = (prepare, reset)
+    }
+}
+
 /// Carries out what may take a while, off the event loops, fairly between users: each user has lanes of its own, in which its calls
 /// wait for each other and for nobody else's.
 ///
@@ -25,10 +38,15 @@ final class CallLanes: Sendable {
 
     private let pool: NIOThreadPool
     private let longPool: NIOThreadPool
+    private let threads: CallThreads
+    /// Set on a thread that is prepared.
+    private let isPrepared = ThreadSpecificVariable<Prepared>()
+    private final class Prepared: Sendable {}
     /// A leaf lock.
     private let state = Guarded(State())
 
-    init() {
+    init(threads: CallThreads) {
+        self.threads = threads
         pool = NIOThreadPool(numberOfThreads: 8)
         longPool = NIOThreadPool(numberOfThreads: 4)
         pool.start()
@@ -66,7 +84,12 @@ final class CallLanes: Sendable {
 
     private func start(_ job: @escaping Job, in lane: Lane) {
         (lane.isLong ? longPool : pool).submit { [self] poolState in
+            if isPrepared.currentValue == nil {
+                threads.prepare()
+                isPrepared.currentValue = Prepared()
+            }
             job(poolState == .active)
+            threads.reset()
             if let next = next(in: lane) { start(next, in: lane) }
         }
     }

@@ -12,7 +12,7 @@ public final class ServiceServer: Sendable {
     private let socketPath: String
     private let socketIdentity: FileIdentity
     private let group: MultiThreadedEventLoopGroup
-    private let lanes = CallLanes()
+    private let lanes: CallLanes
     private let acceptor: ConnectionAcceptor
     /// The mount's requests go before calls: a thread with a longer slice is run later, and gets as much of the processors. In nanoseconds.
     static let slice: CUnsignedLongLong = 20_000_000
@@ -22,7 +22,7 @@ public final class ServiceServer: Sendable {
     /// errno of socket(2), bind(2), rename(2) or pthread_create(3). Blocks for the set-up, some milliseconds.
     public init(
         socketPath: String, access: ServiceAccess, service: any MountService, version: String,
-        limits: ServiceLimits = ServiceLimits(), shares: UserShares = UserShares(), log: Logger
+        limits: ServiceLimits = ServiceLimits(), shares: UserShares = UserShares(), threads: CallThreads = CallThreads(), log: Logger
     ) throws(Errno) {
         let bound = try UnixSocket.listen(at: socketPath, mode: access.mode)
         self.socketPath = socketPath
@@ -30,7 +30,8 @@ public final class ServiceServer: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         self.group = group
         for loop in group.makeIterator() { loop.execute { _ = cl_set_thread_slice(Self.slice) } }
-        let lanes = lanes
+        let lanes = CallLanes(threads: threads)
+        self.lanes = lanes
         let dispatcher = Dispatcher(service: service, version: version)
         do throws(Errno) {
             acceptor = try ConnectionAcceptor(bound.listener, access: access, shares: shares, log: log) { socket, peer, pause, place in

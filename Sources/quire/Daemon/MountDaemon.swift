@@ -28,7 +28,7 @@ enum MountDaemon {
             do {
                 server = try ServiceServer(
                     socketPath: configuration.socketPath, access: owner, service: store.service,
-                    version: quireVersion, shares: store.shares, log: log)
+                    version: quireVersion, shares: store.shares, threads: store.callThreads, log: log)
             } catch {
                 throw CommandFailure("\(configuration.socketPath): the service cannot listen: \(error)")
             }

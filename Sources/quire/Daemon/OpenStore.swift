@@ -21,6 +21,8 @@ final class ServedMount: ServedStore, MountService {
 
     var service: any MountService { self }
 
+    var callThreads: CallThreads { CallThreads(prepare: { [store] in store.prepareThread() }, reset: { [store] in store.resetThread() }) }
+
     var shares: UserShares { store.shares }
 
     func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws {

@@ -7,6 +7,9 @@ protocol ServedStore: AnyObject, Sendable {
     /// Answers the service's questions about this mount.
     var service: any MountService { get }
 
+    /// How threads act for the users whose calls they carry out.
+    var callThreads: CallThreads { get }
+
     /// What users have of what is bounded for each.
     var shares: UserShares { get }
 

@@ -35,6 +35,61 @@ extension MountTests {
                 """#)
         }
 
+        /// What the kernel has allowed within a claim was of another file, or with rights that are gone.
+        @Test func aClaimPublishesOnlyWhatItsUserMayChangeThen() throws {
+            try users(prepare: "mkdir -m 1777 sticky; mkdir -m 777 open; chown 61001:61001 open", #"""
+                def claim(path, commands):
+                    process = subprocess.Popen(become(BOB) + ["quire", "coordinate", "--write", path, "--", "sh", "-ec", commands + "; echo done; read line"],
+                        cwd=M, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                    assert process.stdout.readline() == "done\n", process.communicate()
+                    return process
+                def fails(process):
+                    errors = process.communicate("\n")[1]
+                    assert process.returncode == 1 and "Permission denied" in errors, (process.returncode, errors)
+                secret = lambda path: out(ALICE, "cat %s; stat -c '%%a %%u' %s" % (path, path)) == "secret\n600 61001\n"
+                for turn in range(4):
+                    for commands in "echo claimed >sticky/doc", "rm sticky/doc":
+                        out(BOB, "echo bob >sticky/doc")
+                        process = claim("sticky/doc", commands)
+                        out(BOB, "rm -f sticky/doc"); out(ALICE, "umask 077; echo secret >sticky/doc")
+                        fails(process)
+                        assert secret("sticky/doc")
+                        out(ALICE, "rm sticky/doc")
+                    out(ALICE, "chmod 777 open"); out(BOB, "echo bob >open/doc; mkdir open/folder")
+                    processes = [claim("open/new", "echo claimed >open/new"), claim("open/doc", "echo claimed >open/doc"), claim("open/folder", "rmdir open/folder")]
+                    out(ALICE, "chmod 755 open; umask 077; echo secret >open/other; mv -f open/other open/doc")
+                    fails(processes[0]); fails(processes[1]); processes[2].communicate("\n")
+                    assert secret("open/doc") and out(ALICE, "ls open") == "doc\nfolder\n", out(ALICE, "ls open")
+                    out(ALICE, "rm -r open/doc open/folder")
+                # As before where nothing was taken away.
+                out(ALICE, "chmod 777 open")
+                process = claim("open/new", "echo claimed >open/new"); process.communicate("\n")
+                assert process.returncode == 0 and out(BOB, "cat open/new") == "claimed\n"
+                """#)
+        }
+
+        /// Rights to the folders above may go while the claim waits for its turn.
+        @Test func aSnapshotHoldsNothingOfAFolderThatWasClosedMeanwhile() throws {
+            try users(prepare: "mkdir -m 1777 tmp; mkdir -m 777 closed; chown 61001:61001 closed", #"""
+                import json
+                out(ALICE, "chmod 755 closed; mkdir -m 755 closed/sub; echo public >closed/doc; echo public >closed/sub/doc")
+                claims = lambda: len(json.loads(subprocess.check_output(["quire", "status", "--json", M]))["coordination"]["claims"])
+                first = subprocess.Popen(become(BOB) + ["quire", "coordinate", "--write", "tmp/own", "--", "sh", "-c", "echo done; read line"],
+                    cwd=M, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                assert first.stdout.readline() == "done\n"
+                second = subprocess.Popen(become(BOB) + ["quire", "coordinate", "--timeout", "60", "--write", "tmp/own", "--read", "closed/doc", "--read", "closed/sub",
+                    "--", "sh", "-c", "cat $QUIRE_SNAPSHOT_1 $QUIRE_SNAPSHOT_2/*"], cwd=M, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                for _ in range(3000):
+                    if claims() == 2: break
+                    time.sleep(0.01)
+                assert claims() == 2
+                out(ALICE, "chmod 700 closed; echo secret >closed/doc; echo secret >closed/sub/doc")
+                first.communicate("\n")
+                found = second.communicate()[0]
+                assert "secret" not in found and "public" not in found and "Permission denied" in found, found
+                """#)
+        }
+
         @Test func whoeverOwnsTheFolderOrMayWriteKeepsOthersOut() throws {
             try users(prepare: "mkdir -m 777 bobs; chown 61002:61002 bobs; mkdir -m 1777 shared; touch shared/both; chmod 666 shared/both", #"""
                 out(ALICE, "echo a >bobs/alices; chmod 600 bobs/alices")

@@ -12,10 +12,10 @@ extension MountTests {
             ALICE, BOB = 61001, 61002
             def sh(user, commands):
                 subprocess.run(["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", "sh", "-ec", commands], check=True)
-            def attempts(user, attempts):
+            def attempts(user, attempts, groups=[]):
                 pid = os.fork()
                 if pid == 0:
-                    os.setgroups([]); os.setgid(user); os.setuid(user)
+                    os.setgroups(groups); os.setgid(user); os.setuid(user)
                     for name, attempt in attempts:
                         try: print(name, attempt() or "done", flush=True)
                         except OSError as error: print(name, error.strerror, flush=True)
@@ -66,6 +66,20 @@ extension MountTests {
                         link 1
 
                         """, count: 2) + "True 600 61001 1 ['user.own'] 'secret\\n'")
+            }
+        }
+
+        /// The document's mode is another than the version's, and gives the right all the same.
+        @Test(arguments: kinds)
+        func whoHasTheRightOpensIt(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "chmod 777 .") { (mount: Mount) throws in
+                #expect(try mount.python(Self.prelude + """
+                    open("doc", "w").write("one"); os.chown("doc", ALICE, 61010); os.chmod("doc", 0o664)
+                    file = os.open("doc", os.O_PATH); sh(ALICE, "echo two >doc"); os.chmod("doc", 0o660); sh(ALICE, "echo three >doc")
+                    attempts(61003, [("stranger", lambda: use(file, os.O_RDWR, b""))])
+                    attempts(BOB, [("member", lambda: use(file, os.O_RDWR, b""))], groups=[61010])
+                    attempts(BOB, [("writer", lambda: use(file, os.O_WRONLY, b"bob"))], groups=[61010]); print(open("doc").read().strip())
+                    """) == "stranger Permission denied\nmember b'three\\n'\nwriter done\nbobee")
             }
         }
 
