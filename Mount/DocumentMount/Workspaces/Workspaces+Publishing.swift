@@ -251,9 +251,14 @@ extension Workspaces {
     /// The kernel has judged when the claim's programs changed the name, and perhaps by another file; the folder's rights and the file may
     /// be others since.
     private func mayChange(_ change: Change, _ holder: Credentials) -> Bool {
+        // The document that was opened for writing takes new content.
+        if change.version != nil, let old = change.old, old.identity == change.staged.base?.identity { return true }
         let caller = change.staged.caller
         let user = caller.uid == holder.uid ? holder : saves.reach.credentials(of: caller)
-        return saves.reach.mayChangeName(user, in: change.folder, of: change.pinned)
+        if saves.reach.mayChangeName(user, in: change.folder, of: change.pinned) { return true }
+        // Another that stands there now may take it as well.
+        guard change.version != nil, let pinned = change.pinned else { return false }
+        return saves.reach.may(user, use: pinned, W_OK)
     }
 
     /// What others have changed of the document's mode, owner, tags and such since it was copied holds for its new version.

@@ -65,6 +65,11 @@ extension MountTests {
                 out(ALICE, "chmod 777 open")
                 process = claim("open/new", "echo claimed >open/new"); process.communicate("\n")
                 assert process.returncode == 0 and out(BOB, "cat open/new") == "claimed\n"
+                # Nor in a folder where only the document is to be written, though its owner saves it meanwhile by renaming.
+                out(ALICE, "chmod 755 open; echo old >open/shared; chmod 666 open/shared")
+                for meanwhile in "true", "echo hers >open/her; chmod 666 open/her; mv open/her open/shared":
+                    process = claim("open/shared", "echo claimed >open/shared"); out(ALICE, meanwhile); errors = process.communicate("\n")[1]
+                    assert process.returncode == 0 and out(BOB, "cat open/shared") == "claimed\n", errors
                 """#)
         }
 
@@ -387,12 +392,14 @@ extension MountTests {
                 """ % (M + "/shared/" + name)
                 assert subprocess.run(become(BOB) + ["python3", "-c", program]).returncode == -9
                 shown, name = "", "doc\\x1B[31m\\x0A\\u{2066}x"
-                for command in (["list"], ["restore", "1"], ["restore", "1", "--to", M + "/shared/doc\x1b[32m"], ["drop", "1"], ["show", "1"]):
+                listed = subprocess.run(["quire", "recover", "list"], cwd=M, capture_output=True, text=True).stdout
+                number = [line.split()[0] for line in listed.splitlines() if name in line][0]
+                for command in (["list"], ["restore", number], ["restore", number, "--to", M + "/shared/doc\x1b[32m"], ["drop", number], ["show", number]):
                     ended = subprocess.run(["quire", "recover"] + command, cwd=M, capture_output=True, text=True)
                     assert not any(c in ended.stdout + ended.stderr for c in "\x1b\x07\u2066"), (command, ended)
                     assert ended.returncode == (1 if command[0] == "show" else 0), (command, ended)
                     if command[0] == "list": assert name in ended.stdout and "by \\x1B[2Jsaver\\x07" in ended.stdout, ended
-                    if command == ["restore", "1"]: assert name in ended.stdout, ended
+                    if command == ["restore", number]: assert name in ended.stdout, ended
                 """#)
         }
 
