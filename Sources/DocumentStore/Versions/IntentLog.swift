@@ -42,7 +42,7 @@ final class IntentLog: Sendable {
 
     /// Opens or makes the log. A line that was not written whole is as if it had not been written: nothing was done yet.
     init(in folder: Descriptor) throws(Errno) {
-        file = try Descriptor(opening: "intents", in: folder, flags: O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
+        file = try Descriptor(opening: "intents", in: folder, flags: O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, mode: 0o600)
         let text = try WholeFile.read(file)
         var left: [UInt64: PublishIntent] = [:]
         var items: [UInt64: [GroupItem]] = [:]

@@ -155,7 +155,7 @@ public final class KeptVersions: Sendable {
     public func content(of id: UInt64, for uid: UInt32) throws(Errno) -> Descriptor {
         let version = try version(id, for: uid)
         guard version.hasContent else { throw .fileTooLarge }
-        return try Descriptor(opening: "\(id)", in: folder, flags: O_RDONLY | O_NOFOLLOW)
+        return try Descriptor(opening: "\(id)", in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     }
 
     /// Throws ENOENT if there is no such version for this user.

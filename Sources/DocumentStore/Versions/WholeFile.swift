@@ -5,8 +5,11 @@ import SystemPackage
 
 /// Small files read and written whole.
 enum WholeFile {
+    /// EINVAL for anything but a regular file: a FIFO would have its reader wait.
     static func read(_ path: UnsafePointer<CChar>, in folder: Descriptor? = nil) throws(Errno) -> [UInt8] {
-        try read(try Descriptor(opening: path, in: folder, flags: O_RDONLY))
+        let file = try Descriptor(opening: path, in: folder, flags: O_RDONLY | O_NONBLOCK)
+        guard try OpenFolder.status(of: file).st.st_mode & S_IFMT == S_IFREG else { throw .invalidArgument }
+        return try read(file)
     }
 
     /// Reads from the descriptor's offset to the end.

@@ -7,6 +7,7 @@ import SystemPackage
 enum DaemonLauncher {
     /// How long a daemon may take until its mount answers; opening a large index is the longest part.
     private static let patience = Duration.seconds(30)
+    private static let graceTime = Duration.seconds(2)
     private static let readyNumber: Int32 = 3
 
     /// Runs this program again with `arguments` as a daemon: own session, no terminal, messages to `log`. Returns its
@@ -26,7 +27,10 @@ enum DaemonLauncher {
             throw CommandFailure("the daemon cannot be started: \(error)")
         }
         guard let message = message(from: reading) else {
+            let daemon = ProcessEnd(of: pid)
             kill(pid, SIGTERM)
+            // It takes signals only once it serves.
+            if daemon?.happens(within: Self.graceTime) != true { kill(pid, SIGKILL) }
             throw CommandFailure(
                 "the daemon did not serve within \(patience.components.seconds) s and was ended; see \(path)")
         }

@@ -21,7 +21,7 @@ extension MountTests {
 
         /// Fails with what is wrong.
         private static let program = #"""
-            import os, random, shutil, signal, subprocess, sys, time
+            import glob, os, random, shutil, signal, subprocess, sys, time
             random.seed(seed)
             S, M, T = os.environ["S"], os.environ["M"], os.environ["T"]
             state, cache = os.environ["QUIRE_STATE_HOME"], os.environ["QUIRE_CACHE_HOME"]
@@ -49,9 +49,12 @@ extension MountTests {
                 saver.wait()
                 quire("status", M); quire("recover", M); quire("recents", M); quire("tag", "list", M)
             def damage(path):
+                if not os.path.isfile(path): return os.remove(path)
                 size = os.path.getsize(path)
-                kind = random.randrange(7)
+                kind = random.randrange(8)
                 if kind == 0: return os.remove(path)
+                if kind == 7 and (path.endswith(".about") or path.endswith("/intents")):
+                    os.remove(path); return os.mkfifo(path)
                 with open(path, "r+b") as file:
                     if kind == 1: return file.truncate(random.randrange(size + 1))
                     if kind == 2: file.seek(0, 2); return file.write(os.urandom(random.randrange(1, 5000)))
@@ -75,6 +78,8 @@ extension MountTests {
             def forge(folder):
                 big = [b"0", b"1", b"-1", b"9223372036854775807", b"-9223372036854775808", b"18446744073709551615", b"4294967295", b"x", b""]
                 name = [b"", b"notes/d1", b"/", b"a//b", b"%00", b"../x", b"notes/", b"."]
+                for path in [folder + "/intents"] + glob.glob(folder + "/kept/*.about"):
+                    if not os.path.isfile(path) and os.path.exists(path): os.remove(path)
                 with open(folder + "/intents", "ab") as log:
                     for _ in range(5):
                         number = random.choice(big)
