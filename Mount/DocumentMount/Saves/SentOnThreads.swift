@@ -32,6 +32,9 @@ final class SentOnThreads: Sendable {
     /// An open may wait in between for as long as the disk, or other requests, take.
     private static let longestPatience: Int64 = 300_000_000_000
     private static let patience: Int64 = 5_000_000_000
+    /// Between two looks of one walk there is next to nothing. What a thread asks for later is another call's, to which the document is to
+    /// be shown as it is.
+    private static let longestWalk: Int64 = 50_000_000
 
     /// Whether there are any. One atomic look.
     var areSome: Bool { count.load(ordering: .relaxed) > 0 }
@@ -75,7 +78,7 @@ final class SentOnThreads: Sendable {
         return threads.withLock { threads in
             guard let open = threads[thread], open.isAt(name, in: parent) else { return nil }
             if open.isGone {
-                guard cl_monotonic_ns() - open.since < Self.patience else { return nil }
+                guard cl_monotonic_ns() - open.since < Self.longestWalk else { return nil }
                 threads[thread]?.isGone = false
             }
             return open.flags & O_TRUNC != 0 && open.flags & O_ACCMODE != O_RDONLY ? open : nil
