@@ -164,7 +164,7 @@ extension MountedFileSystem {
 
 extension AttributeChanges {
     /// Anything but when it was read.
-    fileprivate var isMoreThanAccess: Bool { isEmpty || mode != nil || uid != nil || gid != nil || size != nil || modified != nil }
+    fileprivate var isMoreThanAccess: Bool { accessed == nil || mode != nil || uid != nil || gid != nil || size != nil || modified != nil }
     /// Asked for by chown(2) with neither owner nor group (-1) alone.
-    fileprivate var isEmpty: Bool { mode == nil && uid == nil && gid == nil && size == nil && accessed == nil && modified == nil }
+    fileprivate var isEmpty: Bool { accessed == nil && mode == nil && uid == nil && gid == nil && size == nil && modified == nil }
 }

@@ -8,8 +8,8 @@ import SystemPackage
 /// where it cannot, they are carried out on the published version.
 extension SaveService {
     /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
-    /// there now. Who has no path, as through /proc/self/fd, comes back and gets what was asked for.
-    /// Nor has the kernel itself, which opens for ioctl(2) on a descriptor and leaves out O_LARGEFILE (fs/fuse/ioctl.c).
+    /// there now. An open without a path, as through /proc/self/fd, comes back and gets the version that it asked for. The kernel's own opens,
+    /// which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c).
     func leadOn(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
         guard flags & CL_O_LARGEFILE != 0 else { return }
         // Taken by whatever it finds: left behind, the mark would be the thread's next open's.
@@ -67,17 +67,22 @@ extension SaveService {
     ///
     /// - Parameter use: R_OK and W_OK of an open, which may be judged anew where they are not the same.
     func mayBeLedOn(_ caller: Caller, from node: Node, to published: Node, use: Int32? = nil) -> Bool {
-        guard caller.uid != 0, let old = try? locator.pathDescriptor(of: node), let new = try? locator.pathDescriptor(of: published)
-        else { return caller.uid == 0 }
+        if caller.uid == 0 { return true }
+        guard let old = try? locator.pathDescriptor(of: node), let new = try? locator.pathDescriptor(of: published) else { return false }
         var (before, now) = (cl_status(), cl_status())
         guard cl_statx_fd(old.number, &before) == 0, cl_statx_fd(new.number, &now) == 0 else { return false }
         if now.st.st_uid == caller.uid { return true }
         let isSame = (now.st.st_uid, now.st.st_gid, now.st.st_mode) == (before.st.st_uid, before.st.st_gid, before.st.st_mode)
-            && accessList(of: new) == accessList(of: old)
+            && haveSameAccessList(new, old)
         return isSame || use.map { reach.may(reach.credentials(of: caller), use: new, $0) } ?? false
     }
 
-    /// Empty without one. Nil, which is like nothing, where it is too long to be met, or cannot be read.
+    private func haveSameAccessList(_ one: Descriptor, _ other: Descriptor) -> Bool {
+        guard let list = accessList(of: one) else { return false }
+        return list == accessList(of: other)
+    }
+
+    /// Empty without one. Nil if it is longer than any that is met, or cannot be read.
     private func accessList(of file: Descriptor) -> [UInt8]? {
         var list = [UInt8](repeating: 0, count: 4096)
         let length = try? withProcPath(of: file) { (path) throws(Errno) in

@@ -25,7 +25,7 @@ extension SaveService {
         do throws(Errno) {
             count = try writeAndNote()
         } catch {
-            guard try makesRoom(after: error, for: wanted, handle, version) else { throw error }
+            guard makesRoom(after: error, for: wanted, handle, version) else { throw error }
             count = try writeAndNote()
         }
         wrote(handle, version, by: caller, end: Int64(offset).adding(clamping: Int64(count)))
@@ -54,7 +54,7 @@ extension SaveService {
     /// and a good part of what was written: else the old version would be lost for a save that fails all the same.
     private func makesRoom(
         after error: Errno, for wanted: Int, _ handle: FileHandle, _ version: WorkingVersion
-    ) throws(Errno) -> Bool {
+    ) -> Bool {
         let isRoom = error == .noSpace || error == .diskQuotaExceeded
         guard isRoom || error == .fileTooLarge || error == .ioError, let versions = handle.node.versions.load()
         else { return false }
@@ -71,8 +71,8 @@ extension SaveService {
             cl_statx_fd(version.copy.file.number, &own) == 0, old.st.st_blocks * 512 >= wanted,
             old.st.st_blocks * 4 >= own.st.st_blocks
         else { return false }
-        // What was written goes into the published file, where its blocks are enough. Else it is published as by fsync(2), and the
-        // old version, which nobody may have open, gives its blocks back.
+        // If the published file has blocks enough, the content goes into it. Else the working copy is published as by fsync(2), and the
+        // old version is emptied, which no program may have open.
         let isInPlace = old.st.st_blocks >= own.st.st_blocks
         let isFree = { published.state.withLock { $0.handles.isEmpty } }
         guard isInPlace || old.st.st_nlink == 1 && isFree(), let file = try? locator.opened(published, flags: O_WRONLY)

@@ -32,8 +32,8 @@ final class SentOnThreads: Sendable {
     /// An open may wait in between for as long as the disk, or other requests, take.
     private static let longestPatience: Int64 = 300_000_000_000
     private static let patience: Int64 = 5_000_000_000
-    /// Between two looks of one walk there is next to nothing. What a thread asks for later is another call's, to which the document is to
-    /// be shown as it is.
+    /// The kernel looks a name up twice in one walk with next to nothing in between. A later LOOKUP of the thread belongs to another call,
+    /// to which the document is to be shown as it is.
     private static let longestWalk: Int64 = 50_000_000
 
     /// Whether there are any. One atomic look.

@@ -89,8 +89,7 @@ extension Workspaces {
                     var status = cl_status()
                     guard cl_statx_fd(folder.number, &status) == 0, FileIdentity(status) == identity
                     else { throw .staleNFSFileHandle }
-                    let user = caller.uid == holder.uid ? holder : saves.reach.credentials(of: caller)
-                    guard saves.reach.mayChangeName(user, in: parent, of: folder) else { throw .permissionDenied }
+                    guard saves.reach.mayChangeName(user(caller, holder), in: parent, of: folder) else { throw .permissionDenied }
                     ownRemovals.expect(name, in: place.folder)
                     do throws(Errno) {
                         _ = try check(cl_unlinkat(parent.number, name, AT_REMOVEDIR))

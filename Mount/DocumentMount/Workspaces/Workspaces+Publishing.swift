@@ -253,12 +253,17 @@ extension Workspaces {
     private func mayChange(_ change: Change, _ holder: Credentials) -> Bool {
         // The document that was opened for writing takes new content.
         if change.version != nil, let old = change.old, old.identity == change.staged.base?.identity { return true }
-        let caller = change.staged.caller
-        let user = caller.uid == holder.uid ? holder : saves.reach.credentials(of: caller)
+        let user = user(change.staged.caller, holder)
         if saves.reach.mayChangeName(user, in: change.folder, of: change.pinned) { return true }
         // Another that stands there now may take it as well.
         guard change.version != nil, let pinned = change.pinned else { return false }
         return saves.reach.may(user, use: pinned, W_OK)
+    }
+
+    /// As whom a change within a claim is judged. The thread that made it may be gone by now, and its groups with it; the claim's holder has
+    /// told theirs.
+    func user(_ caller: Caller, _ holder: Credentials) -> Credentials {
+        caller.uid == holder.uid ? holder : saves.reach.credentials(of: caller)
     }
 
     /// What others have changed of the document's mode, owner, tags and such since it was copied holds for its new version.

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOPosix
 import StorePrimitives
 
-/// What is done on the threads that carry calls out: before the first, and after each.
+/// Prepares the threads that carry calls out before their first call, and resets them after each.
 public struct CallThreads: Sendable {
     fileprivate let prepare: @Sendable () -> Void
     fileprivate let reset: @Sendable () -> Void

@@ -35,7 +35,7 @@ extension MountTests {
                 """#)
         }
 
-        /// What the kernel has allowed within a claim was of another file, or with rights that are gone.
+        /// Since the kernel judged a change within a claim, the name may have become another file's, or the user may have lost rights.
         @Test func aClaimPublishesOnlyWhatItsUserMayChangeThen() throws {
             try users(prepare: "mkdir -m 1777 sticky; mkdir -m 777 open; chown 61001:61001 open", #"""
                 def claim(path, commands):

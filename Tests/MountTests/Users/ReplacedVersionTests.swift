@@ -71,7 +71,7 @@ extension MountTests {
 
         /// The document's mode is another than the version's, and gives the right all the same.
         @Test(arguments: kinds)
-        func whoHasTheRightOpensIt(kind: SaveMount) throws {
+        func aUserWhoHasTheRightOpensIt(kind: SaveMount) throws {
             try withMount(kind.account, kind.options, prepare: "chmod 777 .") { (mount: Mount) throws in
                 #expect(try mount.python(Self.prelude + """
                     open("doc", "w").write("one"); os.chown("doc", ALICE, 61010); os.chmod("doc", 0o664)
