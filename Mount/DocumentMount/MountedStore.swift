@@ -30,7 +30,6 @@ public final class MountedStore: Sendable {
     /// cover it. Throws a failure that names the path and the remedy; nothing is then mounted.
     public init(configuration: MountConfiguration, log: Logger) throws(MountFailure) {
         self.log = log
-        raiseDescriptorLimit()
         let store = try Self.openStore(configuration)
         var status = cl_status()
         guard cl_statx_fd(store.number, &status) == 0 else {
@@ -97,8 +96,9 @@ public final class MountedStore: Sendable {
             throw Self.refused(configuration, error)
         }
         try configuration.willMount?()
+        let folder = try Self.open(configuration.mountPoint, configuration.mountPointIdentity)
         do throws(Errno) {
-            try session.mount(at: configuration.mountPoint)
+            try session.mount(at: configuration.mountPoint, on: folder)
         } catch {
             throw Self.refused(configuration, error)
         }
@@ -115,7 +115,7 @@ public final class MountedStore: Sendable {
     /// Serves until the mount is gone. `onReady` is called, on another thread, once the mount answers; `lettingGo` when apps are
     /// answered no more, and to have all descriptors of `duplicateDevice` closed: apps wait for that.
     public func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws(MountFailure) {
-        fileSystem.forgetter.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
+        fileSystem.forgetter.start(at: session.place, configuration.startRepeating)
         let changes = OutsideChanges(fileSystem: fileSystem, keeper: keeper)
         do throws(Errno) {
             let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
@@ -126,9 +126,9 @@ public final class MountedStore: Sendable {
         }
         keeper.start()
         events.start()
-        fileSystem.repeater.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
+        fileSystem.repeater.start(at: session.place, configuration.startRepeating)
         fileSystem.saves.start()
-        fileSystem.thumbnails?.start(mountPoint: configuration.mountPoint, configuration.startRepeating)
+        fileSystem.thumbnails?.start(at: session.place, configuration.startRepeating)
         // On a read-only mount the kernel lets nobody do what is to be repeated.
         if !isReadOnly { fileSystem.repeats.start() }
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
@@ -173,13 +173,7 @@ public final class MountedStore: Sendable {
 
     private static func openStore(_ configuration: MountConfiguration) throws(MountFailure) -> Descriptor {
         let text = configuration.storeText
-        let store: Descriptor
-        do throws(Errno) {
-            let path = (configuration.store + [0]).map { CChar(bitPattern: $0) }
-            store = try Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY)
-        } catch {
-            throw MountFailure("\(text): cannot be opened: \(error)")
-        }
+        let store = try open(configuration.store, configuration.storeIdentity)
         try refuse(SnapshotsFolder.name, in: store, text, "that is Quire's own: rename it")
         guard configuration.options.virtualFolders != .off else { return store }
         for name in VirtualFolders.names {
@@ -188,6 +182,18 @@ public final class MountedStore: Sendable {
                 "of a virtual folder, which the mount would hide. Rename it, or mount with -o virtual=off")
         }
         return store
+    }
+
+    /// A folder by its canonical path, which is to be the one that it led to before.
+    private static func open(_ path: [UInt8], _ identity: FileIdentity) throws(MountFailure) -> Descriptor {
+        let text = String(decoding: path, as: UTF8.self)
+        let number = cl_open_canonical((path + [0]).map { CChar(bitPattern: $0) })
+        guard number >= 0 else { throw MountFailure("\(text): cannot be opened: \(Errno(rawValue: -number))") }
+        let folder = Descriptor(owning: number)
+        guard FileIdentity(of: folder) == identity else {
+            throw MountFailure("\(text): is another folder by now, and nothing is mounted; 'quire mount' mounts there")
+        }
+        return folder
     }
 
     /// What the store has under a name of the mount's own is never hidden silently.
@@ -268,15 +274,6 @@ public final class MountedStore: Sendable {
         getrlimit(__rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue), &limit)
         return max(32, min(4_096, Int(clamping: limit.rlim_cur) / 8))
     }
-}
-
-/// As many descriptors as the system lets this process have: handles of apps need one each.
-private func raiseDescriptorLimit() {
-    var limit = rlimit()
-    let resource = __rlimit_resource_t(clamping: RLIMIT_NOFILE.rawValue)
-    guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
-    limit.rlim_cur = limit.rlim_max
-    setrlimit(resource, &limit)
 }
 
 extension MountConfiguration {

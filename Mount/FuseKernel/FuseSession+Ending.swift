@@ -1,4 +1,5 @@
 internal import CFuse
+internal import CLinux
 internal import Glibc
 internal import StorePrimitives
 internal import Synchronization
@@ -37,9 +38,12 @@ extension FuseSession {
     }
 
     func detach() {
-        var path = mountPoint.map { CChar(bitPattern: $0) } + [0]
+        // The mount goes with its folder when somebody renames one on the path, which may lead to anybody's then.
+        let mounts = MountTable.current().entries.filter { $0.major == 0 && $0.minor == place.connection }
+        let mountPoint = (mounts.first { $0.mountPoint == place.path } ?? mounts.first)?.mountPoint ?? place.path
+        let path = mountPoint.map { CChar(bitPattern: $0) } + [0]
         if geteuid() == 0 {
-            umount2(&path, Int32(truncatingIfNeeded: MNT_DETACH))
+            _ = cl_unmount(path, place.connection, Int32(truncatingIfNeeded: MNT_DETACH))
             return
         }
         var child = pid_t()

@@ -11,7 +11,8 @@ public final class FuseSession: @unchecked Sendable {
     let channel: KernelChannel
     let tuning: Tuning
     var session: OpaquePointer!
-    var mountPoint: [UInt8] = []
+    /// Of the mount, once it is made.
+    public private(set) var place = MountPlace(path: [], connection: 0)
     let dispatcher: Dispatcher
     let serving = Mutex<[NamedThread]>([])
     let ringServers = Mutex<[RingServer]>([])
@@ -68,12 +69,18 @@ public final class FuseSession: @unchecked Sendable {
 
     /// Mounts; requests wait in the kernel until `serve`. Throws .ioError when mount(2) or fusermount3 failed: the reason went
     /// to standard error.
-    public func mount(at mountPoint: [UInt8]) throws(Errno) {
-        let mounted = (mountPoint + [0]).withUnsafeBytes {
+    ///
+    /// - Parameters:
+    ///   - mountPoint: its canonical path.
+    ///   - folder: what was found there, open as O_PATH. Root mounts on it, wherever the path leads by now. fusermount3(1) takes nothing
+    ///     but a path, and mounts on what is the user's own.
+    public func mount(at mountPoint: [UInt8], on folder: Descriptor) throws(Errno) {
+        let path = geteuid() == 0 ? Array("/proc/self/fd/\(folder.number)".utf8) : mountPoint
+        let mounted = (path + [0]).withUnsafeBytes {
             fuse_session_mount(session, $0.assumingMemoryBound(to: CChar.self).baseAddress!)
         }
         guard mounted == 0 else { throw .ioError }
-        self.mountPoint = mountPoint
+        place = MountPlace(path: mountPoint, connection: connection(at: mountPoint))
         var callbacks = KernelChannel.callbacks()
         let result = fuse_session_custom_io(session, &callbacks, fuse_session_fd(session))
         guard result == 0 else {
@@ -81,6 +88,16 @@ public final class FuseSession: @unchecked Sendable {
             throw Errno(rawValue: -result)
         }
         notifier = Notifier(session, fileSystem)
+    }
+
+    private func connection(at mountPoint: [UInt8]) -> UInt32 {
+        let number = cl_fuse_connection(device)
+        if number != 0 { return number }
+        // Before Linux 6.16 only the mount itself tells.
+        let root = (mountPoint + [0]).withUnsafeBytes { cl_open_canonical($0.assumingMemoryBound(to: CChar.self).baseAddress!) }
+        guard root >= 0 else { return 0 }
+        defer { cl_close(root) }
+        return cl_unnamed_device(root)
     }
 
     /// The descriptor of /dev/fuse.

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,16 +142,19 @@ static bool repeat_below(int root, char operation, unsigned char argument, char 
 
 // `request` ends with a NUL.
 static char repeat(char *request, size_t length) {
-    char *end = request + length, *root_path = request + 2;
-    char *path = length > 2 ? memchr(root_path, 0, length - 2) : NULL;
+    uint32_t connection;
+    const size_t header = 2 + sizeof connection;
+    char *end = request + length, *root_path = request + header;
+    char *path = length > header ? memchr(root_path, 0, length - header) : NULL;
     if (!path++) return 0;
+    memcpy(&connection, request + 2, sizeof connection);
     char *new_path = memchr(path, 0, (size_t)(end - path));
     new_path = new_path ? new_path + 1 : end;
     // Not kept open: that would keep the mount busy.
-    int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int root = cl_open_canonical(root_path);
     if (root < 0) return 0;
-    struct statfs system;
-    char result = fstatfs(root, &system) == 0 && system.f_type == 0x65735546 /* FUSE_SUPER_MAGIC */
+    // Another mount's daemon would do what is asked, as the user whom this process runs as.
+    char result = connection != 0 && cl_unnamed_device(root) == connection
         && repeat_below(root, request[0], (unsigned char)request[1], path, new_path);
     close(root);
     return result;
@@ -165,7 +167,7 @@ void cl_serve_repeats(int channel) {
     // Nothing of the daemon's stays open here, the kernel's device least of all: the mount would outlive the daemon.
     if (dup2(channel, 0) < 0 || close_range(1, ~0U, 0) < 0 || chdir("/") < 0) _exit(1);
     prctl(PR_SET_NAME, "quire-repeat");
-    static char request[3 * PATH_MAX + 4];
+    static char request[3 * PATH_MAX + 8];
     for (;;) {
         ssize_t length = recv(0, request, sizeof request - 1, 0);
         if (length < 0 && errno == EINTR) continue;

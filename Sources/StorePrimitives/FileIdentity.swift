@@ -34,6 +34,17 @@ public struct FileIdentity: Hashable, Sendable {
     }
 }
 
+/// As text, from one process of a mount to the next.
+extension FileIdentity: LosslessStringConvertible {
+    public var description: String { "\(device):\(inode):\(birth)" }
+
+    public init?(_ description: String) {
+        let parts = description.split(separator: ":")
+        guard parts.count == 3, let device = UInt64(parts[0]), let inode = UInt64(parts[1]), let birth = Int64(parts[2]) else { return nil }
+        self.init(device: device, inode: inode, birth: birth)
+    }
+}
+
 extension cl_status {
     /// The bytes that the file takes on its disk. A file system may answer any number of blocks: the nearest there is, and what is
     /// negative counts as the number beyond 2^63 that it stands for.

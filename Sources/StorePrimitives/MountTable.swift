@@ -27,6 +27,9 @@ package struct MountTable {
         entries = text.split(separator: UInt8(ascii: "\n")).compactMap { Self.entry($0) }
     }
 
+    /// Of this process's mount namespace. Empty if /proc cannot be read.
+    package static func current() -> MountTable { MountTable(parsing: (try? WholeFile.read("/proc/self/mountinfo")) ?? []) }
+
     package var quireMounts: [Entry] { entries.filter { $0.isQuire && top(at: $0.mountPoint) == $0 } }
 
     /// What is mounted at exactly this path; the uppermost if several are.

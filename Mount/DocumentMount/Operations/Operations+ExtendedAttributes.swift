@@ -84,10 +84,10 @@ extension MountedFileSystem {
         return try locator.pathDescriptor(of: node.isRegular && !isOpen ? saves.changed(node, by: caller) : node)
     }
 
-    private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, "system.posix_acl_access") == 0 }
+    private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, CL_ACCESS_LIST) == 0 }
 
     private static func isAnyAccessList(_ name: UnsafePointer<CChar>) -> Bool {
-        strcmp(name, "system.posix_acl_access") == 0 || strcmp(name, "system.posix_acl_default") == 0
+        strcmp(name, CL_ACCESS_LIST) == 0 || strcmp(name, "system.posix_acl_default") == 0
     }
 
     /// Whether the caller is in the file's group or root (chmod(2) has the rule, acl(5) follows it).

@@ -50,7 +50,7 @@ extension MountedFileSystem {
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials) }
             // A picture that is announced: only what is not there can be made.
             if item is ThumbnailFolder, isAnnouncing(caller), let entry = announcedEntry(name, in: item, credentials) { return entry }
-            return try entry(for: try item.child(EntryName(copying: name), credentials), credentials)
+            return try entry(for: try item.found(EntryName(copying: name), credentials), credentials)
         }
         if parent.isRoot, name[0] == CChar(UInt8(ascii: ".")), let item = topItem(named: name) {
             return try entry(for: item, credentials(of: caller))

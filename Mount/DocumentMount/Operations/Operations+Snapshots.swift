@@ -50,7 +50,7 @@ extension MountedFileSystem {
         let handle: FileHandle
         do throws(Errno) {
             try item.checkIsCurrent()
-            try item.checkMayRead(credentials(of: caller))
+            try item.checkMayUse(credentials(of: caller))
             handle = FileHandle(
                 node: node, descriptor: try item.content(), flags: flags, caller: caller, before: nil, mode: mode, refreshed: nil,
                 isNew: false, decision: FileHandle.Decision())

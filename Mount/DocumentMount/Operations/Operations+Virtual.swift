@@ -80,7 +80,7 @@ extension MountedFileSystem {
     ) throws(Errno) {
         guard isTrash(newParent) else { throw .notPermitted }
         let credentials = credentials(of: caller)
-        let link = try source.child(name, credentials)
+        let link = try source.found(name, credentials)
         guard link.type == S_IFLNK, let virtualFolders else { throw .notPermitted }
         let folder = try locator.folder(newParent)
         // The same document from where the link is now, so that the trash can give it back.

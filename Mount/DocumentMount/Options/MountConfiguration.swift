@@ -7,6 +7,8 @@ public struct MountConfiguration: Sendable {
     public var store: [UInt8]
     /// The mount point's canonical path; equal to `store` when mounted in place.
     public var mountPoint: [UInt8]
+    /// Which folders these are: nothing else that the paths may lead to when it is mounted.
+    public var storeIdentity, mountPointIdentity: FileIdentity
     public var options: MountOptions
     /// Whether the daemon runs as root and keeps its state in the system's folders.
     public var isSystem: Bool
@@ -29,11 +31,13 @@ public struct MountConfiguration: Sendable {
     public typealias StartRepeating = @Sendable (Descriptor) throws(Errno) -> Int32
 
     public init(
-        store: [UInt8], mountPoint: [UInt8], options: MountOptions, isSystem: Bool, stateFolder: String,
+        store: [UInt8], mountPoint: [UInt8], storeIdentity: FileIdentity, mountPointIdentity: FileIdentity, options: MountOptions, isSystem: Bool, stateFolder: String,
         runtimeFolder: String, socketPath: String, thumbnailFolder: String, workerProgram: String, startRepeating: @escaping StartRepeating
     ) {
         self.store = store
         self.mountPoint = mountPoint
+        self.storeIdentity = storeIdentity
+        self.mountPointIdentity = mountPointIdentity
         self.options = options
         self.isSystem = isSystem
         self.stateFolder = stateFolder

@@ -14,6 +14,8 @@ extension MountedFileSystem {
         until deadline: Int64 = cl_monotonic_ns() + PreviewService.patience, attempts: Int = 4,
         _ reply: consuming Reply<Answer>, answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
     ) {
+        // Nothing is made for who may not see it.
+        do throws(Errno) { try item.checkMayUse(credentials(of: caller)) } catch { return reply.fail(error) }
         let left = deadline - cl_monotonic_ns()
         guard attempts > 0, left > 0, let need = needed() else { return answer(reply) }
         let (service, document) = (item.service, item.document)

@@ -28,6 +28,10 @@ final class PreviewsFolder: VirtualItem {
         return mirrored(status, at: folder, service.thumbnails, inode: inode, mode: 0o555, links: 2, modified: status.st.st_mtim)
     }
 
+    func checkMayUse(_ caller: Credentials) throws(Errno) {
+        guard service.thumbnails.reach.may(caller, folder, X_OK) else { throw .permissionDenied }
+    }
+
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
         guard path.bytes.count <= StorePath.longest else { throw .fileNameTooLong }
@@ -101,7 +105,7 @@ final class PreviewFolder: PreviewItem {
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         guard Self.isName(name) else { throw .noSuchFileOrDirectory }
-        guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
+        let shown = try shown(to: caller)
         if name == Self.contentsName, shown.isArchive { return ContentsFolder(service, document, shown, ArchiveTree.root) }
         if name == Self.factsName { return PreviewFile(service, document, shown, .facts) }
         guard let part = PreviewPart(name: name, of: shown.preview), !shown.cannotBeMade(part) else { throw .noSuchFileOrDirectory }
@@ -109,7 +113,7 @@ final class PreviewFolder: PreviewItem {
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
+        let shown = try shown(to: caller)
         let preview = shown.preview
         var parts = (1...max(1, preview.pageCount)).prefix(preview.pageCount).map { PreviewPart.page($0) }
         if preview.hasText { parts.append(.text(page: nil)) }
@@ -119,6 +123,17 @@ final class PreviewFolder: PreviewItem {
         items.append((Self.factsName, PreviewFile(service, document, shown, .facts)))
         if shown.isArchive { items.append((Self.contentsName, ContentsFolder(service, document, shown, ArchiveTree.root))) }
         return items
+    }
+
+    func checkMayUse(_ caller: Credentials) throws(Errno) {
+        guard service.thumbnails.reach.may(caller, document, R_OK) else { throw .permissionDenied }
+    }
+
+    /// The document may be another since the caller was found to be allowed.
+    private func shown(to caller: Credentials) throws(Errno) -> ShownPreview {
+        guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
+        try service.checkMayRead(document, shown, caller)
+        return shown
     }
 
     private static let contentsName = EntryName("contents")
@@ -150,9 +165,10 @@ final class ContentsFolder: PreviewItem {
     var neededToOpen: PreviewService.Need? { nil }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        guard let status = service.thumbnails.status(of: document) else { throw .noSuchFileOrDirectory }
-        return service.attributes(of: self, status, inode: inode, mode: 0o555, links: 2)
+        service.attributes(of: self, service.status(of: document, shown), inode: inode, mode: 0o555, links: 2)
     }
+
+    func checkMayUse(_ caller: Credentials) throws(Errno) { try service.checkMayRead(document, shown, caller) }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         guard let child = shown.children(ofFolder: folder)[name] else { throw .noSuchFileOrDirectory }
@@ -160,7 +176,8 @@ final class ContentsFolder: PreviewItem {
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        shown.children(ofFolder: folder).map { ($0, item($1)) }.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
+        try checkMayUse(caller)
+        return shown.children(ofFolder: folder).map { ($0, item($1)) }.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
     }
 
     private func item(_ child: ArchiveTree.Child) -> any VirtualItem {
@@ -230,17 +247,12 @@ final class PreviewFile: PreviewItem {
     }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        // Who has it open keeps it; what others have put in the document's place meanwhile may be readable by others.
-        let now = service.thumbnails.status(of: document) ?? shown.preview.status
-        let status = ThumbnailVersion(now) == shown.preview.version ? now : shown.preview.status
-        var result = service.attributes(of: self, status, inode: inode, mode: 0o444, size: size ?? 0)
+        var result = service.attributes(of: self, service.status(of: document, shown), inode: inode, mode: 0o444, size: size ?? 0)
         if case .entry(let entry) = kind, let modified = entry.modified { result.st_mtim = timespec(tv_sec: Int(modified), tv_nsec: 0) }
         return result
     }
 
-    func checkMayRead(_ caller: Credentials) throws(Errno) {
-        try service.thumbnails.checkMayRead(document, shown.preview.version, caller)
-    }
+    func checkMayUse(_ caller: Credentials) throws(Errno) { try service.checkMayRead(document, shown, caller) }
 
     func checkIsCurrent() throws(Errno) {
         guard service.shelf.shown(document) === shown else { throw .staleNFSFileHandle }

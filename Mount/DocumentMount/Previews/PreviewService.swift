@@ -3,6 +3,7 @@ import FuseKernel
 import Glibc
 import StorePrimitives
 import Synchronization
+import SystemPackage
 import Thumbnails
 import WorkerProtocol
 
@@ -77,6 +78,17 @@ final class PreviewService: Sendable {
     }
 
     static func key(of path: StorePath) -> [UInt8] { Array(".previews".utf8) + (path.isRoot ? [] : [UInt8(ascii: "/")] + path.bytes) }
+
+    /// The document's status, or what it was if something else stands there by now, which others may be able to read.
+    func status(of document: StorePath, _ shown: ShownPreview) -> cl_status {
+        guard let now = thumbnails.status(of: document), ThumbnailVersion(now) == shown.preview.version else { return shown.preview.status }
+        return now
+    }
+
+    /// Throws EACCES if the caller may not read what a preview shows, and ESTALE if the document is another by now.
+    func checkMayRead(_ document: StorePath, _ shown: ShownPreview, _ caller: Credentials) throws(Errno) {
+        try thumbnails.checkMayRead(document, shown.preview.version, caller)
+    }
 
     /// Attributes for who may read the document: folders may be entered by them, too.
     func attributes(

@@ -30,8 +30,8 @@ final class NameForgetter: Sendable {
             log: log, patience: Self.patience, purpose: "the kernel is told of changed names by a thread that waits for apps")
     }
 
-    func start(mountPoint: [UInt8], _ start: @escaping MountConfiguration.StartRepeating) {
-        repeater.start(mountPoint: mountPoint, start)
+    func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartRepeating) {
+        repeater.start(at: place, start)
     }
 
     // MARK: - For the notifier: on one thread at a time

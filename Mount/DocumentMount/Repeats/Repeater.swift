@@ -25,7 +25,7 @@ final class Repeater: Sendable {
         /// Given up, and not known to have ended.
         var ending: RepeatingProcess?
         var start: MountConfiguration.StartRepeating?
-        var mountPoint: [UInt8] = []
+        var place = MountPlace(path: [], connection: 0)
         var startsAfter: Int64 = 0
         var hasFailed = false
     }
@@ -56,8 +56,8 @@ final class Repeater: Sendable {
         answerTime = Int32(clamping: patience / 1_000_000)
     }
 
-    func start(mountPoint: [UInt8], _ start: @escaping MountConfiguration.StartRepeating) {
-        turn.withLock { (state.start, state.mountPoint) = (start, mountPoint) }
+    func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartRepeating) {
+        turn.withLock { (state.start, state.place) = (start, place) }
     }
 
     /// Whether a request only repeats what was done. Callers that are not to be seen from here have the number 0.
@@ -73,7 +73,7 @@ final class Repeater: Sendable {
                 let isNew = state.process == nil
                 guard let process = running() else { return nil }
                 do throws(Errno) {
-                    try process.begin(operation, below: state.mountPoint)
+                    try process.begin(operation, at: state.place)
                 } catch .fileNameTooLong {
                     return false
                 } catch {

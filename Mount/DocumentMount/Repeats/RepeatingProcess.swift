@@ -1,4 +1,5 @@
 import CLinux
+import FuseKernel
 import Glibc
 import StorePrimitives
 import SystemPackage
@@ -26,7 +27,7 @@ final class RepeatingProcess {
         case open([UInt8])
 
         /// As `cl_repeat` takes it; nil if it is too long for a path.
-        fileprivate func request(below root: [UInt8]) -> [UInt8]? {
+        fileprivate func request(at place: MountPlace) -> [UInt8]? {
             let (letter, argument, paths): (Int, Int32, [[UInt8]]) =
                 switch self {
                 case .lookUp(let path): (Int(CL_REPEAT_LOOKUP), 0, [path])
@@ -42,8 +43,9 @@ final class RepeatingProcess {
                 case .lookAgain(let path): (Int(CL_REPEAT_LOOK_AGAIN), 0, [path])
                 case .open(let path): (Int(CL_REPEAT_OPEN), 0, [path])
                 }
-            guard paths.allSatisfy({ $0.count < Int(PATH_MAX) }), root.count < Int(PATH_MAX) else { return nil }
-            return [UInt8(clamping: letter), UInt8(clamping: argument)] + ([root] + paths).joined(separator: [0])
+            guard paths.allSatisfy({ $0.count < Int(PATH_MAX) }), place.path.count < Int(PATH_MAX) else { return nil }
+            let connection = withUnsafeBytes(of: place.connection) { Array($0) }
+            return [UInt8(clamping: letter), UInt8(clamping: argument)] + connection + ([place.path] + paths).joined(separator: [0])
         }
     }
 
@@ -60,8 +62,8 @@ final class RepeatingProcess {
     }
 
     /// Asks for it: `isDone` is to be asked next. Throws if the process is of no use any more, and then nothing was done.
-    func begin(_ operation: Operation, below root: [UInt8]) throws(Errno) {
-        guard let request = operation.request(below: root) else { throw .fileNameTooLong }
+    func begin(_ operation: Operation, at place: MountPlace) throws(Errno) {
+        guard let request = operation.request(at: place) else { throw .fileNameTooLong }
         _ = try check(request.withUnsafeBytes { cl_repeat(channel.number, $0.baseAddress, $0.count) })
     }
 

@@ -86,7 +86,7 @@ extension SaveService {
     private func accessList(of file: Descriptor) -> [UInt8]? {
         var list = [UInt8](repeating: 0, count: 4096)
         let length = try? withProcPath(of: file) { (path) throws(Errno) in
-            cl_getxattr(path, "system.posix_acl_access", &list, list.count)
+            cl_getxattr(path, CL_ACCESS_LIST, &list, list.count)
         }
         switch length {
         case .some(-Int(ENODATA)), .some(-Int(EOPNOTSUPP)): return []

@@ -58,6 +58,6 @@ struct HeldFolder {
 
     /// - Parameter followed: whether the path is a link to what is meant.
     static func hasAccessList(_ path: UnsafePointer<CChar>, followed: Bool) -> Bool {
-        (followed ? cl_getxattr : cl_lgetxattr)(path, "system.posix_acl_access", nil, 0) > 0
+        (followed ? cl_getxattr : cl_lgetxattr)(path, CL_ACCESS_LIST, nil, 0) > 0
     }
 }

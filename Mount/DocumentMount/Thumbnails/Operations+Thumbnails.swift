@@ -62,7 +62,7 @@ extension MountedFileSystem {
 
     /// What that process is shown: nothing where a picture is to be announced, else what everyone is.
     func announcedEntry(_ name: BorrowedName, in item: any VirtualItem, _ caller: Credentials) -> Entry? {
-        guard let found = try? item.child(EntryName(copying: name), caller), found.type == S_IFREG else { return nil }
+        guard let found = try? item.found(EntryName(copying: name), caller), found.type == S_IFREG else { return nil }
         return .absent(validity: .none)
     }
 
@@ -70,7 +70,7 @@ extension MountedFileSystem {
     func announced(_ name: BorrowedName, in parent: Node, _ caller: Caller) throws(Errno) -> Entry {
         guard let folder = parent.item as? ThumbnailFolder else { throw .resourceBusy }
         let credentials = credentials(of: caller)
-        return try entry(for: try folder.child(EntryName(copying: name), credentials), credentials)
+        return try entry(for: try folder.found(EntryName(copying: name), credentials), credentials)
     }
 
     /// `.sh_thumbnails` in a folder, where some file managers look for pictures others have drawn.

@@ -73,6 +73,10 @@ final class ThumbnailFolder: VirtualItem {
 
     var validity: CacheTime { service.validity(of: folder) }
 
+    func checkMayUse(_ caller: Credentials) throws(Errno) {
+        guard service.reach.may(caller, folder, X_OK) else { throw .permissionDenied }
+    }
+
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
         guard path.bytes.count <= StorePath.longest else { throw .fileNameTooLong }
@@ -115,7 +119,7 @@ final class ThumbnailFolder: VirtualItem {
 
     /// Takes the picture from the cache: it is drawn again when somebody looks.
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
-        guard let entry = try child(name, caller) as? ThumbnailEntry else { throw .isDirectory }
+        guard let entry = try found(name, caller) as? ThumbnailEntry else { throw .isDirectory }
         guard service.reach.may(caller, entry.document, W_OK) else { throw .permissionDenied }
         service.forget(entry.document, size)
     }
@@ -182,7 +186,7 @@ final class ThumbnailEntry: VirtualItem {
         }
     }
 
-    func checkMayRead(_ caller: Credentials) throws(Errno) {
+    func checkMayUse(_ caller: Credentials) throws(Errno) {
         let isFolder = status.st.st_mode & S_IFMT == S_IFDIR
         try service.checkMayRead(document, ThumbnailVersion(status), caller, isFolder ? R_OK | X_OK : R_OK)
     }

@@ -56,9 +56,9 @@ final class ThumbnailService: Sendable {
         started = now
     }
 
-    func start(mountPoint: [UInt8], _ startRepeating: @escaping MountConfiguration.StartRepeating) {
+    func start(at place: MountPlace, _ startRepeating: @escaping MountConfiguration.StartRepeating) {
         thumbnailer.start()
-        announcer.maker.start(mountPoint: mountPoint, startRepeating)
+        announcer.maker.start(at: place, startRepeating)
         announcer.start()
         looks.start()
     }

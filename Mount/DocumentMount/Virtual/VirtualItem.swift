@@ -25,8 +25,9 @@ protocol VirtualItem: AnyObject, Sendable {
     var validity: CacheTime { get }
     /// Throws ESTALE if something else stands there by now: the kernel then looks the name up again.
     func checkIsCurrent() throws(Errno)
-    /// Throws EACCES if the caller may not read a file.
-    func checkMayRead(_ caller: Credentials) throws(Errno)
+    /// Throws EACCES if the caller may not read a file, or look names up in a folder. The kernel has judged by what it was told up to a
+    /// second ago of what stood there then.
+    func checkMayUse(_ caller: Credentials) throws(Errno)
     /// Of a file, what it holds; opened for reading.
     func content() throws(Errno) -> Descriptor
 
@@ -50,7 +51,7 @@ extension VirtualItem {
     func links(_ caller: Credentials) -> VirtualListing? { nil }
     var validity: CacheTime { .none }
     func checkIsCurrent() throws(Errno) {}
-    func checkMayRead(_ caller: Credentials) throws(Errno) {}
+    func checkMayUse(_ caller: Credentials) throws(Errno) {}
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notPermitted }
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
         throw .notPermitted
@@ -64,6 +65,12 @@ extension VirtualItem {
 }
 
 extension VirtualItem {
+    /// What stands under a name in a folder, for who may look there.
+    func found(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        try checkMayUse(caller)
+        return try child(name, caller)
+    }
+
     /// The identity of the item's node: on a device that no file has.
     var identity: FileIdentity {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a

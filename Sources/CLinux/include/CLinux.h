@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include "guard.h"
 #include "messages.h"
+#include "mounts.h"
 #include "processes.h"
 #include "repeats.h"
 #include "ring.h"

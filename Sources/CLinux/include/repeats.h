@@ -24,8 +24,9 @@ enum {
     CL_REPEAT_CLOSED = 2,          // has it open for writing, if it is a regular file
 };
 
-// Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's root, a NUL, the
-// path, and for a move a NUL and the new path.
+// Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's number (`mounts.h`)
+// in four bytes of the machine's order, the mount point, a NUL, the path, and for a move a NUL and the new path. Nothing is done if
+// the mount point's path leads to another mount.
 int cl_repeat(int channel, const void *request, size_t length);
 // Waits for the answer: 1 if it succeeded, 0 if not, -ETIMEDOUT if it is not there yet, another negative errno if none comes.
 int cl_repeated(int channel, int milliseconds);

@@ -22,9 +22,13 @@ struct cl_file_system {
 };
 int cl_file_system(int fd, struct cl_file_system *out);
 
-// Inode flags as chattr(1) sets them, and the project id. -ENOTTY or -EOPNOTSUPP where a file system has none.
 // ioctl_ficlone(2): all of `from`'s blocks.
 int cl_clone(int to, int from);
+
+// The extended attribute of a file's access list (acl(5)).
+#define CL_ACCESS_LIST "system.posix_acl_access"
+
+// Inode flags as chattr(1) sets them, and the project id. -ENOTTY or -EOPNOTSUPP where a file system has none.
 int cl_get_flags(int fd, uint32_t *flags);
 int cl_set_flags(int fd, uint32_t flags);
 int cl_get_project(int fd, uint32_t *project);

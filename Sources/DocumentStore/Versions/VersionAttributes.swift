@@ -8,7 +8,7 @@ struct ExtendedAttribute: Equatable, Sendable {
     let name: [CChar]
     let value: [UInt8]
 
-    static let accessList = Array("system.posix_acl_access".utf8CString)
+    static let accessList = Array(CL_ACCESS_LIST.utf8CString)
     /// Belongs to the content that was given it: any write takes it away.
     static let capability = Array("security.capability".utf8CString)
     static let security = Array("security.".utf8CString.dropLast())

@@ -24,7 +24,7 @@ struct GuardCommand: ParsableCommand {
         of request: MountRequest, options: [String], stateFolder: String, restarts: Bool
     ) -> DaemonGuard.Start {
         let words = [configuration.commandName!, "--daemon", "\(getpid())", "--state", stateFolder] + (restarts ? ["--restart"] : [])
-        let arguments = words.map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
+        let arguments = (words + ["--again", "\(request.folders)"]).map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
             + [request.store, request.mountPoint]
         return { (device, ready) throws(Errno) in
             try ChildProcess.spawn(
@@ -39,6 +39,7 @@ struct GuardCommand: ParsableCommand {
     @Option var daemon: Int32
     @Option var state: String
     @Flag var restart = false
+    @Option var again: MountedFolders
 
     func run() throws {
         let (watch, pidfd) = (cl_watch_parent(daemon), cl_pidfd_open(daemon))
@@ -48,8 +49,9 @@ struct GuardCommand: ParsableCommand {
         let logFile = state + "/log"
         let hasLogFile = DaemonLog.isInUse(logFile)
         _ = chdir("/")
+        ProcessLimits.raise()
         _ = cl_set_thread_name("quire-guard")
-        let dead = DeadDaemon(daemon, process: process, mountPoint: mountpoint.bytes)
+        let dead = DeadDaemon(daemon, process: process, device: Self.deviceNumber, mountPoint: mountpoint.bytes)
         ReadyPipe(descriptor: Self.readyNumber).report("watching")
         while cl_wait_any([death.number, process.number], 2, 0, -1) == 0 {}
 
@@ -70,7 +72,7 @@ struct GuardCommand: ParsableCommand {
         }
         do throws(CommandFailure) {
             guard MountTable.current().top(at: mountpoint.bytes)?.isQuire == true else { return log.notice("it was unmounted meanwhile") }
-            let arguments = [Array("mount".utf8), Array("--again".utf8)] + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
+            let arguments = ["mount", "--again", "\(again)"].map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
                 + [store.bytes, mountpoint.bytes]
             let new = try DaemonLauncher.start(arguments, log: logFile)
             log.notice("mounted again", metadata: ["mountpoint": "\(place)", "daemon": "\(new)"])

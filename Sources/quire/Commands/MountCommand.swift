@@ -67,13 +67,14 @@ struct MountCommand: ParsableCommand {
     @Option(name: .customLong("ready-fd"), help: .hidden)
     var readyDescriptor: Int32?
 
-    /// In the place of a mount whose daemon has died.
-    @Flag(help: .hidden)
-    var again = false
+    /// In the place of a mount whose daemon has died, of these folders.
+    @Option(help: .hidden)
+    var again: MountedFolders?
 
     func run() throws {
         guard foreground || readyDescriptor != nil else { return try startDaemon() }
         SignalWaiter.block()
+        ProcessLimits.raise()
         let pipe = readyDescriptor.map { ReadyPipe(descriptor: $0) }
         do throws(CommandFailure) {
             let request = try makeRequest()
@@ -100,7 +101,14 @@ struct MountCommand: ParsableCommand {
         let before = MountLiveness.of(request.mountPoint)
         let arguments = [Array("mount".utf8), request.store, request.mountPoint]
             + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
-        let pid = try DaemonLauncher.start(arguments, log: folders.state + "/log")
+        let pid: pid_t
+        do throws(CommandFailure) {
+            pid = try DaemonLauncher.start(arguments, log: folders.state + "/log")
+        } catch {
+            // It may have mounted before it ended.
+            _ = try? Unmounting.repair(request.mountPoint)
+            throw error
+        }
         let after = MountLiveness.of(request.mountPoint)
         guard after != before, after != .dead, after != .silent else {
             kill(pid, SIGTERM)
@@ -121,7 +129,8 @@ struct MountCommand: ParsableCommand {
         let folders = try StateFolders(store: request.store)
         try folders.prepare(store: request.store)
         var configuration = MountConfiguration(
-            store: request.store, mountPoint: request.mountPoint, options: request.options, isSystem: getuid() == 0,
+            store: request.store, mountPoint: request.mountPoint, storeIdentity: request.folders.store,
+            mountPointIdentity: request.folders.mountPoint, options: request.options, isSystem: getuid() == 0,
             stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket,
             thumbnailFolder: folders.thumbnails, workerProgram: WorkerProgram.path, startRepeating: RepeatCommand.start)
         if request.replaces {

@@ -23,6 +23,8 @@ struct UnmountCommand: ParsableCommand {
     /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
     private static let patience = Duration.seconds(60)
     private static let patienceWithOwn = Duration.seconds(30)
+    /// A program may just be ending.
+    private static let patienceWithAnybody = Duration.seconds(0.2)
     private static let timeUnremarked = Duration.seconds(2)
 
     @Argument(help: "The folder where the store is mounted.")
@@ -49,18 +51,25 @@ struct UnmountCommand: ParsableCommand {
         }
     }
 
-    /// Waits for the daemon's own processes, which use the mount for moments: they repeat there what was changed outside.
+    /// Waits for the daemon and its processes, which use the mount for moments: it tells watches of a save, they repeat there what was
+    /// changed outside.
     private func unmount(_ mountPoint: (path: [UInt8], entry: MountTable.Entry), startedBy daemon: Int32?) throws(CommandFailure) {
-        let end = ContinuousClock.now + Self.patienceWithOwn
+        let started = ContinuousClock.now
         while true {
             do throws(Unmounting.Failure) {
-                return try Unmounting.unmount(mountPoint.path, lazy: lazy)
+                return try Unmounting.unmount(mountPoint.entry, lazy: lazy)
             } catch {
                 if case .refused(let reason) = error { throw CommandFailure("\(shown(mountPoint.path)): \(reason)") }
             }
+            let waited = ContinuousClock.now - started
+            guard waited > Self.patienceWithAnybody else {
+                usleep(10_000)
+                continue
+            }
             let holders = MountHolders.of(mountPoint.entry)
             let others = holders.filter { daemon == nil || MountHolders.parent(of: $0.pid) != daemon }
-            guard others.isEmpty, !holders.isEmpty, ContinuousClock.now < end else { throw busy(mountPoint.entry, others) }
+            guard others.isEmpty, !holders.isEmpty, waited < Self.patienceWithOwn else { throw busy(mountPoint.entry, others) }
+            usleep(200_000)
         }
     }
 

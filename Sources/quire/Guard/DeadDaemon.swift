@@ -11,11 +11,13 @@ struct DeadDaemon {
     /// The mount's number, by which the kernel lists its connection; nil if it was not in the table of mounts.
     private let connection: UInt32?
 
-    init(_ pid: pid_t, process: Descriptor, mountPoint: [UInt8]) {
+    /// - Parameter device: an open descriptor of the daemon's device.
+    init(_ pid: pid_t, process: Descriptor, device: Int32, mountPoint: [UInt8]) {
         self.pid = pid
         self.process = process
         self.mountPoint = mountPoint
-        connection = MountTable.current().top(at: mountPoint)?.minor
+        let number = cl_fuse_connection(device)
+        connection = number != 0 ? number : MountTable.current().top(at: mountPoint)?.minor
     }
 
     /// Answers apps with errors until the last thread of the daemon is gone, then ends the connection: apps that use the mount
@@ -48,12 +50,13 @@ struct DeadDaemon {
         guard let connection else { return }
         if let file = try? Descriptor(opening: "/sys/fs/fuse/connections/\(connection)/abort", flags: O_WRONLY) {
             _ = cl_write(file.number, "1", 1)
-        } else if getuid() == 0, MountTable.current().top(at: mountPoint)?.minor == connection {
+        } else if getuid() == 0 {
             // The connection ends first; the mount stays, as it is in use by this very descriptor.
             withCString(mountPoint) { path in
-                guard let use = try? Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY) else { return }
-                umount2(path, Int32(truncatingIfNeeded: MNT_FORCE) | 8 /* UMOUNT_NOFOLLOW */)
-                withExtendedLifetime(use) {}
+                let use = cl_open_canonical(path)
+                guard use >= 0 else { return }
+                defer { cl_close(use) }
+                if cl_unnamed_device(use) == connection { _ = cl_unmount(path, connection, Int32(truncatingIfNeeded: MNT_FORCE)) }
             }
         }
     }

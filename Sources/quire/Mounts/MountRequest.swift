@@ -8,6 +8,7 @@ import SystemPackage
 struct MountRequest {
     let store: [UInt8]
     let mountPoint: [UInt8]
+    let folders: MountedFolders
     let options: MountOptions
     /// Mount points whose dead mounts were taken away.
     let repaired: [[UInt8]]
@@ -16,10 +17,10 @@ struct MountRequest {
 
     var isInPlace: Bool { store == mountPoint }
 
-    /// - Parameter again: made in the place of a dead mount, of the same store with the same options. Throws if there is none any
+    /// - Parameter again: made in the place of a dead mount, of these folders with the same options. Throws if there is none any
     ///   more: somebody has unmounted it.
     init(
-        store storePath: [UInt8], mountPoint mountPath: [UInt8], optionLists: [String], again: Bool = false
+        store storePath: [UInt8], mountPoint mountPath: [UInt8], optionLists: [String], again: MountedFolders? = nil
     ) throws(CommandFailure) {
         do {
             options = try MountOptions(parsing: optionLists)
@@ -29,15 +30,16 @@ struct MountRequest {
         var repaired: [[UInt8]] = []
         store = try Self.folder(storePath, called: "store", repaired: &repaired)
         // In place the store is to be seen first.
-        replaces = again && storePath != mountPath
-        if again {
-            (mountPoint, self.repaired) = (mountPath, repaired)
+        replaces = again != nil && storePath != mountPath
+        if let again {
+            (mountPoint, folders, self.repaired) = (mountPath, again, repaired)
             if !replaces, repaired.isEmpty { throw CommandFailure(unmountedMeanwhile) }
             try Self.checkSystem(options: options)
             return
         }
         mountPoint = try Self.folder(mountPath, called: "mount point", repaired: &repaired)
         self.repaired = repaired
+        folders = try MountedFolders(store: store, mountPoint: mountPoint)
         try checkStore()
         try checkMountPoint()
         try Self.checkSystem(options: options)
@@ -95,7 +97,8 @@ struct MountRequest {
         if table.top(at: mountPoint)?.isQuire == true {
             throw CommandFailure("\(mount): is already a Quire mount; 'quire unmount \(mount)' ends it")
         }
-        if let other = table.quireMounts.first(where: { $0.source == store }) {
+        // Users' mounts of one store are apart, and what another user says of a mount does not count.
+        if let other = table.quireMounts.first(where: { $0.source == store && ($0.owner == 0 || $0.owner == getuid()) }) {
             let there = shown(other.mountPoint)
             throw CommandFailure("\(shown(store)): is already mounted at \(there); 'quire unmount \(there)' ends that")
         }

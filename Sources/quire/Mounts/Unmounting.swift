@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import StorePrimitives
 import SystemPackage
@@ -10,31 +11,20 @@ enum Unmounting {
     }
 
     /// - Parameter lazy: the mount point is free at once, and the mount ends when its last user leaves.
-    static func unmount(_ mountPoint: [UInt8], lazy: Bool) throws(Failure) {
-        // The daemon itself may be telling watches of a save, for a moment after it.
-        for _ in 0..<20 {
-            do {
-                return try attempt(mountPoint, lazy: lazy)
-            } catch {
-                guard case .busy = error else { throw error }
-                usleep(10_000)
-            }
-        }
-        try attempt(mountPoint, lazy: lazy)
-    }
-
-    private static func attempt(_ mountPoint: [UInt8], lazy: Bool) throws(Failure) {
+    static func unmount(_ mount: MountTable.Entry, lazy: Bool) throws(Failure) {
         if getuid() == 0 {
-            // A link or trailing slash was resolved before; following one that appeared since would unmount something else.
-            let flags = Int32(8 /* UMOUNT_NOFOLLOW */) | (lazy ? 2 /* MNT_DETACH */ : 0)
-            guard withCString(mountPoint, { umount2($0, flags) }) != 0 else { return }
-            let reason = Errno(rawValue: errno)
-            throw reason == .resourceBusy ? .busy : .refused("\(reason)")
+            let flags = Int32(truncatingIfNeeded: lazy ? MNT_DETACH : 0)
+            switch Errno(rawValue: -withCString(mount.mountPoint, { cl_unmount($0, mount.minor, flags) })) {
+            case Errno(rawValue: 0): return
+            case .resourceBusy: throw .busy
+            case .staleNFSFileHandle: throw .refused("something else is there by now")
+            case let reason: throw .refused("\(reason)")
+            }
         }
         let result: (status: Int32, errors: String)
         do {
             let options = lazy ? ["-u", "-z", "--"] : ["-u", "--"]
-            result = try ChildProcess.run("fusermount3", options.map { Array($0.utf8) } + [mountPoint])
+            result = try ChildProcess.run("fusermount3", options.map { Array($0.utf8) } + [mount.mountPoint])
         } catch {
             throw .refused("fusermount3 cannot be run (\(error)); install the package fuse3")
         }
@@ -46,10 +36,10 @@ enum Unmounting {
     /// Takes away a Quire mount whose daemon died, so that its mount point is a plain folder again; the store is untouched.
     /// False if there was none.
     static func repair(_ mountPoint: [UInt8]) throws(CommandFailure) -> Bool {
-        guard MountTable.current().top(at: mountPoint)?.isQuire == true, MountLiveness.of(mountPoint) == .dead
+        guard let mount = MountTable.current().top(at: mountPoint), mount.isQuire, MountLiveness.of(mountPoint) == .dead
         else { return false }
         do {
-            try unmount(mountPoint, lazy: true)
+            try unmount(mount, lazy: true)
         } catch {
             let reason = if case .refused(let reason) = error { reason } else { "busy" }
             throw CommandFailure(

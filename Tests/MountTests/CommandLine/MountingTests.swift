@@ -199,5 +199,18 @@ extension MountTests {
                 except OSError as error: print(error.strerror)'
                 """) == "Invalid cross-device link")
         }
+
+        /// A limit of whoever mounts is for their own programs: it ends no daemon, and root's is nobody else's.
+        @Test(arguments: Account.allCases)
+        func limitsOfWhoMountsEndNoDaemon(account: Account) throws {
+            let mount = try Mount(account)
+            defer { mount.end() }
+            let options = (account.options + ["restart=off"]).map { " -o \($0)" }.joined()
+            try mount.shell("ulimit \(account == .root ? "-S -f 64" : "-f 2000"); quire mount \"$S\" \"$M\"" + options, in: "/")
+            try mount.noteDaemon()
+            let save = try mount.attempt("head -c 3000000 /dev/zero >doc")
+            #expect(account == .root ? save.status == 0 : save.errors.contains("File too large"), "\(save)")
+            #expect(try mount.shell("echo text >small; cat small") == "text")
+        }
     }
 }

@@ -54,6 +54,70 @@ extension MountTests {
             }
         }
 
+        /// The kernel judges by what stood there up to a second ago; the daemon by what stands there now.
+        @Test func whoSwapsNamesSeesNothingOfAnothersDocument() throws {
+            let prepare = """
+                mkdir -m 777 shared; cd shared; mkdir in; echo secret >in/diary; zip -qr hers.zip in; mv in bobs; zip -qr his.zip bobs; rm -r bobs
+                chown \(Account.alice) hers.zip; chown \(Account.bob) his.zip; chmod 600 hers.zip
+                """
+            try withMount(prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, time
+                    os.setgroups([]); os.setgid(\(Account.bob)); os.setuid(\(Account.bob))
+                    view = os.getcwd() + "/.previews/shared/his.zip"
+                    os.chdir("shared")
+                    print(sorted(os.listdir(view)))
+                    folder = os.open(view, os.O_PATH)
+                    def attempt(name, call):
+                        try: print(name, call())
+                        except OSError as error: print(name, error.strerror)
+                    time.sleep(1.2); os.fstat(folder)
+                    os.rename("his.zip", "other.zip"); os.rename("hers.zip", "his.zip")
+                    for name in ["contents", "facts.txt", "page-1.png", "text.txt"]:
+                        attempt(name, lambda: os.stat(name, dir_fd=folder).st_size)
+                    os.rename("his.zip", "hers.zip"); os.rename("other.zip", "his.zip")
+                    time.sleep(1.2)
+                    print(os.listdir(view + "/contents"))
+                    """) == """
+                    ['contents', 'facts.txt', 'page-1.png']
+                    contents Permission denied
+                    facts.txt Permission denied
+                    page-1.png Permission denied
+                    text.txt Permission denied
+                    ['bobs']
+                    """)
+            }
+        }
+
+        /// In a folder that was closed meanwhile nobody learns by the errors which names there are.
+        @Test func aFolderThatWasClosedTellsNoNames() throws {
+            try withMount(prepare: "mkdir -p hers/priv/folder; echo x >hers/priv/doc; chown -R \(Account.alice) hers") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, subprocess, time
+                    views = [".previews/hers/priv", ".thumbnails/large/hers/priv"]
+                    folders = [os.open(view, os.O_PATH) for view in views]
+                    child = os.fork()
+                    if child == 0:
+                        time.sleep(0.2)
+                        os.setgroups([]); os.setgid(\(Account.bob)); os.setuid(\(Account.bob))
+                        while True:
+                            try: os.stat("hers/priv/doc"); time.sleep(0.05)
+                            except OSError: break
+                        time.sleep(1.2)
+                        for view, folder in zip(views, folders):
+                            for name in ["doc", "folder", "none", "doc.png"]:
+                                try: os.stat(name, dir_fd=folder); print(view, name, "there", flush=True)
+                                except OSError as error: print(view, name, error.strerror, flush=True)
+                        os._exit(0)
+                    time.sleep(0.4)
+                    subprocess.run("chmod 700 hers/priv; setfacl -m u:61003:rx hers/priv", shell=True, check=True)
+                    os.waitpid(child, 0)
+                    """) == [".previews/hers/priv", ".thumbnails/large/hers/priv"].flatMap { view in
+                        ["doc", "folder", "none", "doc.png"].map { "\(view) \($0) Permission denied" }
+                    }.joined(separator: "\n"))
+            }
+        }
+
         @Test func anArchiveIsBrowsedWithoutBeingUnpacked() throws {
             let prepare = """
                 mkdir -p in/deep; echo one >in/one; seq 5000 >in/deep/two; ln -s /etc/passwd in/link; mkfifo in/pipe; tar cf box.tar in; zip -qr box.zip in/one in/deep

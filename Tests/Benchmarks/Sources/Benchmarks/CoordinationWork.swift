@@ -93,6 +93,8 @@ enum CoordinationWork {
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         let clients = (0..<count).map { _ in ServiceClient() }
+        // The service begins to serve a user's connections one after the other: all are served when each has answered.
+        for client in clients { _ = client.call("Mount.Recents", "{\"limit\":1}") }
         for client in clients { client.send("Events.Watch", "{}", more: true) }
         usleep(500_000)
         print(getpid())

@@ -1,19 +1,20 @@
 import CLinux
 import Glibc
-import StorePrimitives
-import SystemPackage
+package import SystemPackage
 
 /// Small files read and written whole.
-enum WholeFile {
+package enum WholeFile {
     /// EINVAL for anything but a regular file: a FIFO would have its reader wait.
-    static func read(_ path: UnsafePointer<CChar>, in folder: Descriptor? = nil) throws(Errno) -> [UInt8] {
+    package static func read(_ path: UnsafePointer<CChar>, in folder: Descriptor? = nil) throws(Errno) -> [UInt8] {
         let file = try Descriptor(opening: path, in: folder, flags: O_RDONLY | O_NONBLOCK)
-        guard try OpenFolder.status(of: file).st.st_mode & S_IFMT == S_IFREG else { throw .invalidArgument }
+        var status = cl_status()
+        _ = try check(cl_statx_fd(file.number, &status))
+        guard status.st.st_mode & S_IFMT == S_IFREG else { throw .invalidArgument }
         return try read(file)
     }
 
     /// Reads from the descriptor's offset to the end.
-    static func read(_ file: Descriptor) throws(Errno) -> [UInt8] {
+    package static func read(_ file: Descriptor) throws(Errno) -> [UInt8] {
         var all: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 32 << 10)
         while true {
@@ -24,7 +25,7 @@ enum WholeFile {
     }
 
     /// Writes at the descriptor's offset.
-    static func write(_ bytes: [UInt8], to file: Descriptor) throws(Errno) {
+    package static func write(_ bytes: [UInt8], to file: Descriptor) throws(Errno) {
         var rest = bytes[...]
         while !rest.isEmpty {
             rest = rest.dropFirst(try check(rest.withUnsafeBytes { cl_write(file.number, $0.baseAddress, $0.count) }))

@@ -1,9 +1,6 @@
 import StorePrimitives
 
 extension MountTable {
-    /// Of this process's mount namespace.
-    package static func current() -> MountTable { MountTable(parsing: FileSystem.contents("/proc/self/mountinfo") ?? []) }
-
     /// The mount that a canonical path is in.
     package func holding(_ path: [UInt8]) -> Entry? {
         let around = entries.filter { CanonicalPath.isWithin(path, $0.mountPoint) }

@@ -1,0 +1,34 @@
+import ArgumentParser
+import CLinux
+import StorePrimitives
+import SystemPackage
+
+/// Which folders a mount is made of. Their paths may lead to others when it is made, or made again after its daemon died: whoever may
+/// rename a folder on a path decides where it leads.
+struct MountedFolders: LosslessStringConvertible, ExpressibleByArgument {
+    let store, mountPoint: FileIdentity
+
+    /// Looks at what is there; both paths are canonical.
+    init(store: [UInt8], mountPoint: [UInt8]) throws(CommandFailure) {
+        self.store = try Self.identity(store)
+        self.mountPoint = try Self.identity(mountPoint)
+    }
+
+    init?(_ description: String) {
+        let parts = description.split(separator: ",").compactMap { FileIdentity(String($0)) }
+        guard parts.count == 2 else { return nil }
+        (store, mountPoint) = (parts[0], parts[1])
+    }
+
+    var description: String { "\(store),\(mountPoint)" }
+
+    private static func identity(_ path: [UInt8]) throws(CommandFailure) -> FileIdentity {
+        do throws(Errno) {
+            let folder = Descriptor(owning: try check(withCString(path) { cl_open_canonical($0) }))
+            guard let identity = FileIdentity(of: folder) else { throw .ioError }
+            return identity
+        } catch {
+            throw CommandFailure("\(shown(path)): cannot be opened: \(error)")
+        }
+    }
+}
