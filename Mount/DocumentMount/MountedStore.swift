@@ -55,8 +55,8 @@ public final class MountedStore: Sendable {
         let reach = Reach(store: store, actsForCallers: privileges.actsForCallers)
         let tags = TagStore(keeper: keeper, reach: reach)
         tagFolders = TagFolders(
-            tags: tags, keeper: keeper, reach: reach, prefixes: [configuration.mountPoint, configuration.store])
-        recents = RecentsFolder(keeper: keeper, reach: reach)
+            tags: tags, keeper: keeper, reach: reach, shares: shares, prefixes: [configuration.mountPoint, configuration.store])
+        recents = RecentsFolder(keeper: keeper, reach: reach, shares: shares)
         let virtualFolders: VirtualFolders.Parts? =
             configuration.options.virtualFolders == .off
             ? nil
@@ -241,6 +241,8 @@ public final class MountedStore: Sendable {
     /// The bounds of this mount. A desktop's cache is its user's own and has none.
     private static func shares(_ configuration: MountConfiguration) -> UserShares {
         var bounds = HandleShares.bounds(isForOne: !configuration.options.allowOther)
+        let names = SharedResource.keptNames.bound.forAll
+        if !configuration.options.allowOther { bounds.updateValue(.init(forUser: names, forAll: names), forKey: .keptNames) }
         let kept = configuration.keptLimits
         bounds[.keptBytes] = .init(forUser: Int(clamping: kept.bytesOfUser), forAll: Int(clamping: kept.bytes))
         let hasPictures = configuration.isSystem && configuration.options.virtualFolders != .off

@@ -39,8 +39,10 @@ extension FileIdentity: LosslessStringConvertible {
     public var description: String { "\(device):\(inode):\(birth)" }
 
     public init?(_ description: String) {
-        let parts = description.split(separator: ":")
-        guard parts.count == 3, let device = UInt64(parts[0]), let inode = UInt64(parts[1]), let birth = Int64(parts[2]) else { return nil }
+        var parts = description.split(separator: ":")[...]
+        guard let device = parts.popFirst().flatMap({ UInt64($0) }), let inode = parts.popFirst().flatMap({ UInt64($0) }),
+            let birth = parts.popFirst().flatMap({ Int64($0) }), parts.isEmpty
+        else { return nil }
         self.init(device: device, inode: inode, birth: birth)
     }
 }

@@ -19,3 +19,12 @@ public final class ThreadLock: @unchecked Sendable {
         return try body()
     }
 }
+
+extension Collection where Element == ThreadLock {
+    /// With all of them held, taken in their order. Not one within the other: there may be more than a stack holds calls.
+    public func withLocks<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        for lock in self { pthread_mutex_lock(lock.mutex) }
+        defer { for lock in self { pthread_mutex_unlock(lock.mutex) } }
+        return try body()
+    }
+}

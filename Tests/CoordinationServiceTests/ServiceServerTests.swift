@@ -42,6 +42,32 @@ struct ServiceServerTests {
         }
     }
 
+    /// Another user's socket may be served by anything.
+    @Test func aReplyWithoutEndIsCutOff() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("socket")
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+        }
+        try #require(bound == 0 && listen(listener, 1) == 0)
+        let server = NamedThread("endless") {
+            let peer = accept(listener, nil, nil)
+            let bytes = [UInt8](repeating: 0x20, count: 1 << 20)
+            while send(peer, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 {}
+            close(peer)
+        }
+        do {
+            let connection = try ServiceConnection(to: path)
+            #expect(throws: ServiceCallError.malformedReply) { try connection.status() }
+        }
+        server.join()
+        close(listener)
+    }
+
     @Test func thePeerIsWhoConnected() throws {
         try withServer { socket, mount in
             let connection = try ServiceConnection(to: socket)

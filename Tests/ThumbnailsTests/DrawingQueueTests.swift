@@ -50,6 +50,37 @@ struct DrawingQueueTests {
         #expect([next(queue)?.size, next(queue)?.size] == [.normal, .large])
     }
 
+    @Test func aUserHasAShareOfThePlaces() {
+        let queue = DrawingQueue(shares: UserShares(bounds: [.waitingPictures: .init(forUser: 3, forAll: 5)]))
+        for name in ["a", "b", "c"] { #expect(queue.add(subject(name), .normal, .looked, for: 1, nil)) }
+        #expect(!queue.add(subject("d"), .normal, .looked, for: 1, nil))
+        #expect(queue.add(subject("d"), .normal, .awaited, for: 2, nil))
+        let first = next(queue)
+        #expect(first?.subject.name.description == "d")
+        do {
+            let second = next(queue)
+            queue.finish(second!, .failed(""))
+        }
+        #expect(queue.add(subject("e"), .normal, .looked, for: 1, nil))
+    }
+
+    /// What nobody waits for any more is not drawn, and takes no places.
+    @Test func whatNobodyWaitsForIsLetGo() {
+        let queue = DrawingQueue(shares: UserShares(bounds: [.waitingPictures: .init(forUser: 2, forAll: 5)]))
+        let isWanted = Flag()
+        for name in ["a", "b"] {
+            let isAdded = queue.add(subject(name), .normal, .awaited, for: 1) { _ in } isWanted: { isWanted.isSet.load(ordering: .relaxed) }
+            #expect(isAdded)
+        }
+        isWanted.isSet.store(false, ordering: .relaxed)
+        #expect(queue.add(subject("c"), .normal, .awaited, for: 1, nil))
+        #expect(next(queue)?.subject.name.description == "c")
+        #expect(next(queue) == nil)
+        #expect(queue.count == 1)
+    }
+
+    private final class Flag: Sendable { let isSet = Atomic(true) }
+
     @Test func whatIsAwaitedHasRoomBesideAllElse() {
         let queue = DrawingQueue()
         var number = 0

@@ -24,8 +24,12 @@ struct NameChanges: ~Copyable {
 
     /// Runs what changes names, and tells the nodes concerned.
     func during<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        begun.add(1, ordering: .acquiringAndReleasing)
-        defer { done.add(1, ordering: .acquiringAndReleasing) }
+        begin()
+        defer { end() }
         return try body()
     }
+
+    /// To be followed by `end`.
+    func begin() { begun.add(1, ordering: .acquiringAndReleasing) }
+    func end() { done.add(1, ordering: .acquiringAndReleasing) }
 }

@@ -182,9 +182,9 @@ final class MountedFileSystem: FileSystemOperations {
     /// The thread may be on its second walk to what it is about to save. False if the file has lost the name meanwhile.
     private func expectsSave(_ name: BorrowedName, in parent: Node, _ node: Node, _ caller: Caller) -> Bool {
         // At a guarded gate the save begins with the OPEN.
-        guard let open = saves.sentOn.found(caller.thread, name, in: parent), coordinator.gate.enter() else { return true }
+        guard let open = saves.sentOn.found(caller.thread, name, in: parent, isRegular: node.isRegular), coordinator.gate.enter() else { return true }
         defer { coordinator.gate.leave() }
-        return saves.expect(open, of: node, caller)
+        return saves.expect(open, of: node, at: Node.Link(parent: parent, name: EntryName(copying: name)), caller)
     }
 
     private func noteLookup(of node: Node, _ caller: Caller?) {

@@ -12,6 +12,8 @@ extension MountedFileSystem {
         if node.hasNoCapabilities.load(ordering: .relaxed), Self.isCapability(name) { throw .noData }
         if let value = mountAttributes.value(of: name) { return try copy(value, into: buffer) }
         guard let descriptor = try attributeSource(of: node, for: caller) else { throw .noData }
+        // The kernel asks for these itself, to judge.
+        if !Self.isAnyAccessList(name), !Self.isCapability(name) { try checkMayReadAttributes(of: node, descriptor, caller) }
         if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: descriptor, at: try document(node)), into: buffer) }
         return try withProcPath(of: descriptor) { (path) throws(Errno) in
             let length = cl_getxattr(path, name, buffer.baseAddress, buffer.count)
@@ -26,6 +28,7 @@ extension MountedFileSystem {
     {
         let node = table.node(node)
         guard let descriptor = try attributeSource(of: node, for: caller) else { return 0 }
+        try checkMayReadAttributes(of: node, descriptor, caller)
         let length = try withProcPath(of: descriptor) { (path) throws(Errno) in
             try check(cl_listxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count))
         }

@@ -10,7 +10,7 @@ extension MountedFileSystem {
             if let folder = item as? ThumbnailFolder, let picture = undrawn(name, in: folder, caller) {
                 if reply.canWait { return wait(for: picture, caller, in: parent, EntryName(copying: name), reply) }
                 // It is there at a later look.
-                picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited)
+                picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid)
             }
             if let folder = item as? any PreviewItem {
                 let name = EntryName(copying: name)

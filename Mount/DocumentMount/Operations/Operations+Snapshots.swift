@@ -1,3 +1,4 @@
+import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -51,14 +52,25 @@ extension MountedFileSystem {
         do throws(Errno) {
             try item.checkIsCurrent()
             try item.checkMayUse(credentials(of: caller))
+            let content = try item.content()
+            let decision = FileHandle.Decision(share: item is PreviewFile ? try share(of: content, for: caller) : nil)
             handle = FileHandle(
-                node: node, descriptor: try item.content(), flags: flags, caller: caller, before: nil, mode: mode, refreshed: nil,
-                isNew: false, decision: FileHandle.Decision())
+                node: node, descriptor: content, flags: flags, caller: caller, before: nil, mode: mode, refreshed: nil, isNew: false,
+                decision: decision)
         } catch {
             return reply.fail(error)
         }
         // Close waits for nothing: there is nothing to write. A record lock, of which no writer is here to be kept out, ends with RELEASE.
         handOver(handle, of: node, mode, isFlushed: false, reply)
+    }
+
+    /// The pages that a file in memory takes.
+    private func share(of content: Descriptor, for caller: Caller) throws(Errno) -> TakenShare {
+        var status = cl_status()
+        _ = try check(cl_statx_fd(content.number, &status))
+        let bytes = Int(clamping: status.allocatedBytes)
+        guard let share = TakenShare(.previewBytes, bytes, of: shares, for: caller.uid) else { throw .noMemory }
+        return share
     }
 
     private func handOver(
@@ -75,5 +87,13 @@ extension MountedFileSystem {
     /// Of what a virtual item's extended attributes are read; nil if it has none.
     func attributeSource(of item: any VirtualItem) -> Descriptor? {
         (item as? SnapshotEntry)?.inode ?? (item as? SnapshotFolder)?.inode
+    }
+
+    /// A snapshot's extended attributes are as they are now, and so for who may read the document now: the kernel judges by its mode at the
+    /// snapshot's instant.
+    func checkMayReadAttributes(of node: Node, _ inode: Descriptor, _ caller: Caller) throws(Errno) {
+        guard node.item != nil else { return }
+        let credentials = credentials(of: caller)
+        guard tags.reach.isUnlimited(credentials) || tags.reach.may(credentials, use: inode, R_OK) else { throw .permissionDenied }
     }
 }

@@ -124,6 +124,7 @@ final class ShownPreview: Sendable {
     private static let looksAtOnce = 16
     /// Each is a descriptor. What went is made again when it is opened.
     private static let mostParts = 16
+    private static let mostBytes = 32 << 20
 
     init(_ preview: Preview) {
         self.preview = preview
@@ -164,8 +165,11 @@ final class ShownPreview: Sendable {
         state.withLock { state in
             state.files.removeAll { $0.part == part }
             state.files.append((part, file))
-            if state.files.count > Self.mostParts { state.files.removeFirst() }
             state.sizes[part] = size
+            var bytes = state.files.reduce(0) { $0 + (state.sizes[$1.part] ?? 0) }
+            while state.files.count > Self.mostParts || bytes > Self.mostBytes && state.files.count > 1 {
+                bytes -= state.sizes[state.files.removeFirst().part] ?? 0
+            }
         }
     }
 

@@ -30,14 +30,14 @@ extension SaveService {
         return found.map { ($0, false) }
     }
 
-    /// A thread that was sent on finds another file under the name than the one it came with: its open, which cannot be sent on
+    /// A thread that was sent on finds another file at the place than the one it came with: its open, which cannot be sent on
     /// once more, begins its save here. False if that file has lost the name, too.
-    func expect(_ open: SentOnThreads.Open, of node: Node, _ caller: Caller) -> Bool {
+    func expect(_ open: SentOnThreads.Open, of node: Node, at place: Node.Link, _ caller: Caller) -> Bool {
         let versions = node.versions.load()
-        guard node.isRegular, versions.map({ arrivalTarget(caller, $0) == nil }) ?? true else { return true }
+        guard versions.map({ arrivalTarget(caller, $0) == nil }) ?? true else { return true }
         giveUpArrival(open, caller, unlessIn: versions)
         _ = sentOn.take(caller.thread)
-        defer { sentOn.note(caller.thread, at: open.place, flags: open.flags, in: node.versions.load()) }
+        defer { sentOn.note(caller.thread, at: place, flags: open.flags, in: node.versions.load()) }
         do throws(Errno) {
             // Live: nothing is opened yet.
             abandoned(try self.open(node, flags: open.flags, caller, creates: true))
@@ -47,7 +47,7 @@ extension SaveService {
         }
     }
 
-    /// A thread that was sent on finds its name gone: its open will not come again, but perhaps as a CREATE.
+    /// A thread that was sent on finds a name gone: its open will not come again, but perhaps as a CREATE.
     func nameGone(_ name: UnsafePointer<CChar>, in parent: Node, for caller: Caller) {
         guard let open = sentOn.gone(caller.thread, name, in: parent) else { return }
         giveUpArrival(open, caller, unlessIn: nil)

@@ -108,7 +108,7 @@ extension SaveService {
         _ published: Node, by version: WorkingVersion, _ plan: PublishPlan, _ versions: DocumentVersions
     ) throws(PublishFailure) -> Descriptor {
         // Handles of earlier saves may still write to the version that goes: not between the rename and their redirection.
-        let (link, folder) = try withoutWriting(earlierSaves(on: published, versions)[...]) { () throws(PublishFailure) in
+        let (link, folder) = try earlierSaves(on: published, versions).map(\.writing).alone { () throws(PublishFailure) in
             try putUnderName(of: published, version, plan, versions)
         }
         // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
@@ -138,13 +138,6 @@ extension SaveService {
         var saves: [WorkingVersion] = []
         for save in found where !saves.contains(where: { $0 === save }) { saves.append(save) }
         return saves.sorted { $0.node.generation < $1.node.generation }
-    }
-
-    private func withoutWriting<Result>(
-        _ saves: ArraySlice<WorkingVersion>, _ body: () throws(PublishFailure) -> Result
-    ) throws(PublishFailure) -> Result {
-        guard let first = saves.first else { return try body() }
-        return try first.writing.alone { () throws(PublishFailure) in try withoutWriting(saves.dropFirst(), body) }
     }
 
     private func putUnderName(

@@ -11,6 +11,16 @@ import Synchronization
 /// (`found`). A mark goes with the open it was made for: when the open comes again, makes the file, or finds the name gone. One
 /// that is left, since the kernel refused the open meanwhile, counts for some seconds only, unless the open comes for the same name.
 final class SentOnThreads: Sendable {
+    /// What of its second walk a thread has asked for: every name on it.
+    enum Walk: Sendable {
+        /// Nothing: there are no names where the file is come to by /proc/self/fd or a file handle.
+        case unseen
+        case folder
+        case file
+        /// A name was found gone: the open can only come again as a CREATE.
+        case gone(Node.Link)
+    }
+
     /// The open(2) of a thread.
     struct Open: Sendable {
         let since: Int64
@@ -19,8 +29,16 @@ final class SentOnThreads: Sendable {
         let flags: Int32
         /// The document that it was sent on in.
         let versions: DocumentVersions?
-        /// The name was found gone: the open can only come again as a CREATE.
-        var isGone = false
+        var walk = Walk.unseen
+
+        var isGone: Bool { if case .gone = walk { true } else { false } }
+        /// Whether an OPEN that comes now is the repetition. A walk that ended before the file has failed: the OPEN is of another call.
+        var isAtFile: Bool {
+            switch walk {
+            case .unseen, .file: true
+            case .folder, .gone: false
+            }
+        }
 
         func isAt(_ name: UnsafePointer<CChar>, in parent: Node) -> Bool {
             place.map { $0.parent === parent && $0.name.matches(name) } ?? false
@@ -64,33 +82,37 @@ final class SentOnThreads: Sendable {
         guard areSome else { return false }
         return threads.withLock { threads in
             defer { count.store(threads.count, ordering: .relaxed) }
-            guard let open = threads.removeValue(forKey: thread), !open.isGone else { return false }
+            guard let open = threads.removeValue(forKey: thread), open.isAtFile else { return false }
             if cl_monotonic_ns() - open.since < Self.patience { return true }
             guard let place else { return false }
             return place.name.withCString { open.isAt($0, in: place.parent) }
         }
     }
 
-    /// The thread finds the name that it was sent on from. Returns its open if that truncates. The name may have been gone when the walk
-    /// came to it first: the kernel looks a name up once more when what it knew of it holds no longer.
-    func found(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Open? {
+    /// The thread finds a file or a folder by name. Returns its open if that comes to the file, and truncates. The name may have been gone
+    /// when the walk came to it first: the kernel looks a name up once more when what it knew of it holds no longer. It may be another one
+    /// in another folder: somebody has renamed a folder that is on the path.
+    func found(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node, isRegular: Bool) -> Open? {
         guard areSome else { return nil }
         return threads.withLock { threads in
-            guard let open = threads[thread], open.isAt(name, in: parent) else { return nil }
-            if open.isGone {
-                guard cl_monotonic_ns() - open.since < Self.longestWalk else { return nil }
-                threads[thread]?.isGone = false
+            guard let open = threads[thread] else { return nil }
+            let isInTime = cl_monotonic_ns() - open.since < Self.longestWalk
+            if case .gone(let place) = open.walk {
+                guard place.parent === parent, place.name.matches(name), isInTime else { return nil }
             }
+            threads[thread]?.walk = isRegular ? .file : .folder
+            guard isRegular, isInTime || open.isAt(name, in: parent) else { return nil }
             return open.flags & O_TRUNC != 0 && open.flags & O_ACCMODE != O_RDONLY ? open : nil
         }
     }
 
-    /// The thread finds its name gone: its open will not come again, but perhaps as a CREATE, or if the name is back. Returns what it was.
+    /// The thread finds its name gone, or a folder's on the way to it: its open will not come again, but perhaps as a CREATE, or if the name
+    /// is back. Returns what it was.
     func gone(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Open? {
         guard areSome else { return nil }
         return threads.withLock { threads in
-            guard let open = threads[thread], open.isAt(name, in: parent) else { return nil }
-            threads[thread]?.isGone = true
+            guard let open = threads[thread] else { return nil }
+            threads[thread]?.walk = .gone(Node.Link(parent: parent, name: EntryName(copying: name)))
             return open
         }
     }

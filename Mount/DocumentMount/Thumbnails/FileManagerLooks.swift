@@ -52,7 +52,7 @@ extension ThumbnailService {
             if !reach.actsForCallers { self.links.note(place, of: document) }
             let subject = subject(document, isFolder: false, uri: uri)
             for size in MountedFileSystem.sizesOfFileManagers where isUndrawn(uri, version, size) {
-                thumbnailer.draw(subject, size, .looked) { [announcer, repeater] outcome in
+                thumbnailer.draw(subject, size, .looked, for: caller.uid) { [announcer, repeater] outcome in
                     guard case .drawn = outcome else { return }
                     announcer.announce(in: []) { _ in _ = repeater.repeat(.changeAttributes(place)) }
                 }

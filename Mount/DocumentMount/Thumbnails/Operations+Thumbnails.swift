@@ -100,7 +100,7 @@ extension ThumbnailService {
         for ((name, path), isReachable) in zip(zip(names, paths), reach.filter(paths, caller)) where isReachable && !looks.isOver {
             guard let status = held.status(of: name), Self.mayBeDrawn(status) else { continue }
             for size in sizes where isUndrawn(path, status, size) {
-                draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [weak self] outcome in
+                draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked, for: caller.uid) { [weak self] outcome in
                     if announcing, case .drawn = outcome { self?.announceDocument(path) }
                 }
             }

@@ -77,7 +77,7 @@ final class SharedThumbnailsOfSize: VirtualItem {
         else { throw .noSuchFileOrDirectory }
         if let entry = service.entry(of: document, size, isPersonal: isPersonal) { return entry }
         if service.isUndrawn(document, status, size) {
-            service.draw(document, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked) { [service] outcome in
+            service.draw(document, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked, for: caller.uid) { [service] outcome in
                 // Whoever shows the document looks again.
                 if case .drawn = outcome { service.announceDocument(document) }
             }

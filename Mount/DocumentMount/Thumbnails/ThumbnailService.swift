@@ -185,10 +185,12 @@ final class ThumbnailService: Sendable {
     }
 
     private func folder(_ path: StorePath) -> DrawingSubject.Folder {
-        DrawingSubject.Folder { [weak self] in
-            self?.contents(of: path) ?? (0, [])
-        } isCurrent: { [store] made in
-            guard let held = try? HeldFolder(path, in: store), held.changed == made.changed else { return false }
+        DrawingSubject.Folder { [weak self] version in
+            self?.contents(of: path, version) ?? (0, [])
+        } isCurrent: { [store] made, version in
+            guard let held = try? HeldFolder(path, in: store), let status = held.status, ThumbnailVersion(status) == version,
+                saturatedNanoseconds(status.st.st_ctim) == made.changed
+            else { return false }
             return made.parts.allSatisfy { held.status(of: $0.name).map { saturatedNanoseconds($0.st.st_ctim) } == $0.changed }
         }
     }
@@ -206,11 +208,11 @@ final class ThumbnailService: Sendable {
     }
 
     /// What a folder's picture is made of: its documents, those changed last first.
-    private func contents(of folder: StorePath) -> (changed: Int64, parts: [DrawingSubject.Folder.Part]) {
+    private func contents(of folder: StorePath, _ version: ThumbnailVersion) -> (changed: Int64, parts: [DrawingSubject.Folder.Part]) {
         // Before anything in it is looked at.
-        guard let held = try? HeldFolder(folder, in: store), let folderStatus = held.status, let items = try? held.items() else {
-            return (0, [])
-        }
+        guard let held = try? HeldFolder(folder, in: store), let folderStatus = held.status, ThumbnailVersion(folderStatus) == version,
+            let items = try? held.items()
+        else { return (0, []) }
         let documents = items.prefix(Self.partsSeen).filter { !$0.isFolder && $0.name.bytes.first != UInt8(ascii: ".") }
             .compactMap { item -> (path: StorePath, status: cl_status)? in
                 guard let status = held.status(of: item.name),

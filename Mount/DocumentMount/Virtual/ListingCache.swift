@@ -12,9 +12,12 @@ final class ListingCache: Sendable {
         let listing: VirtualListing
         let generation: UInt64
         let time: Int64
+        let share: TakenShare
     }
     private struct State {
         var last: Made?
+        /// How long the last one was, kept or not.
+        var count = 0
         /// The last one that somebody read names from, and when a name of it was last looked up.
         var shown: Made?
         var shownUsed: Int64 = 0
@@ -32,13 +35,19 @@ final class ListingCache: Sendable {
     let made = Atomic<Int>(0)
     /// Counts the changes that make lists void.
     private let generation: @Sendable () -> UInt64
+    private let shares: UserShares
     private static let capacity = 32
     /// Permissions may change without the index hearing of it.
     private static let lifetime: Int64 = 1_000_000_000
     /// How long the names of a list go on to stand for the same documents, counted from the last look.
     private static let namesHold: Int64 = 5_000_000_000
+    /// What nobody looks at for so long goes when something else is looked at.
+    private static let longestUnused: Int64 = 10_000_000_000
 
-    init(generation: @escaping @Sendable () -> UInt64) { self.generation = generation }
+    init(_ shares: UserShares, generation: @escaping @Sendable () -> UInt64) {
+        self.shares = shares
+        self.generation = generation
+    }
 
     /// The list of a folder; made by `make` unless the last one holds. `isShown`: for somebody who reads the names.
     func listing(
@@ -46,17 +55,35 @@ final class ListingCache: Sendable {
     ) -> VirtualListing {
         let slot = slot(folder, caller)
         let wanted = generation()
-        let made = valid(slot, wanted) ?? slot.making.withLock {
-            if let made = valid(slot, wanted) { return made }
+        let (listing, made) = valid(slot, wanted).map { ($0.listing, Optional($0)) } ?? slot.making.withLock {
+            if let made = valid(slot, wanted) { return (made.listing, made) }
             // Noted before the list is made: it has all the changes that are counted.
             let (current, now) = (generation(), Clock.now)
-            let made = Made(listing: make(), generation: current, time: now)
-            slot.state.withLock { $0.last = made }
+            let listing = make()
+            let made = share(listing.entries.count, for: caller, but: slot).map { share in
+                Made(listing: listing, generation: current, time: now, share: share)
+            }
+            slot.state.withLock { ($0.last, $0.count) = (made, listing.entries.count) }
             self.made.wrappingAdd(1, ordering: .relaxed)
-            return made
+            return (listing, made)
         }
         if isShown { slot.state.withLock { ($0.shown, $0.shownUsed) = (made, Clock.now) } }
-        return made.listing
+        return listing
+    }
+
+    /// Room for so many names more, for which the user's lists go that were not used for longest. Nil if there is none: the list is not kept.
+    private func share(_ count: Int, for caller: Credentials, but slot: Slot) -> TakenShare? {
+        slot.state.withLock { ($0.last, $0.shown) = (nil, nil) }
+        while true {
+            if let share = TakenShare(.keptNames, count, of: shares, for: caller.uid) { return share }
+            let isLetGo = slots.withLock { slots in
+                let others = slots.filter { $0.key.caller.uid == caller.uid && $0.value.slot !== slot }
+                guard let oldest = others.min(by: { $0.value.used < $1.value.used }) else { return false }
+                slots[oldest.key] = nil
+                return true
+            }
+            guard isLetGo else { return nil }
+        }
     }
 
     /// The list of a folder for looking one name up; nil where finding that name alone costs less. That is so after a change,
@@ -71,7 +98,7 @@ final class ListingCache: Sendable {
         let isWorthIt = slot.state.withLock { state in
             if state.generation != current { (state.generation, state.lookups) = (current, 0) }
             state.lookups += 1
-            return state.lookups > max(4, (state.last?.listing.entries.count ?? 0) / 50)
+            return state.lookups > max(4, state.count / 50)
         }
         return isWorthIt ? listing(of: folder, for: caller, isShown: false, make) : nil
     }
@@ -97,6 +124,7 @@ final class ListingCache: Sendable {
         let key = Key(caller: caller, folder: folder)
         let now = Clock.now
         return slots.withLock { slots in
+            for (key, kept) in slots where now - kept.used > Self.longestUnused { slots[key] = nil }
             if slots[key] == nil, slots.count >= Self.capacity, let oldest = slots.min(by: { $0.value.used < $1.value.used }) {
                 slots[oldest.key] = nil
             }

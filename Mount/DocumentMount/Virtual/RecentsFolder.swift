@@ -13,10 +13,10 @@ final class RecentsFolder: VirtualItem {
     /// What a person looks through; `quire recents --limit` shows more.
     static let shown = 200
 
-    init(keeper: IndexKeeper, reach: Reach) {
+    init(keeper: IndexKeeper, reach: Reach, shares: UserShares) {
         self.keeper = keeper
         self.reach = reach
-        cache = ListingCache { keeper.generation.load(ordering: .relaxed) }
+        cache = ListingCache(shares) { keeper.generation.load(ordering: .relaxed) }
     }
 
     var type: mode_t { S_IFDIR }

@@ -19,12 +19,12 @@ final class TagFolders: Sendable {
     private let changes = Guarded<[uid_t: Int64]>([:])
     private let started = Clock.now
 
-    init(tags: TagStore, keeper: IndexKeeper, reach: Reach, prefixes: [[UInt8]]) {
+    init(tags: TagStore, keeper: IndexKeeper, reach: Reach, shares: UserShares, prefixes: [[UInt8]]) {
         self.tags = tags
         self.keeper = keeper
         self.reach = reach
         self.prefixes = prefixes
-        cache = ListingCache { keeper.tagGeneration.load(ordering: .relaxed) }
+        cache = ListingCache(shares) { keeper.tagGeneration.load(ordering: .relaxed) }
     }
 
     // MARK: Who sees what

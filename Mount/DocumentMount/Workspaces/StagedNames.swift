@@ -17,6 +17,8 @@ final class StagedNames: Sendable {
         let base: Base?
         /// Who saved it last.
         let caller: Caller
+        /// The same, with all groups: the thread may be gone when the change is judged.
+        let user: Credentials
         /// The hidden version is a copy of what stood there: to programs it is the same file.
         var copy: StagedCopy?
         /// What was copied, with a lookup counted: locks on it hold for its copy.

@@ -29,10 +29,10 @@ extension Workspaces {
         let other = table.lookedUp(base.identity, type: S_IFDIR)
         defer { table.forget(other, count: 1) }
         _ = other.seen(in: parent, name: name, hasOtherNames: false)
-        let folders = [parent, folder, other].sorted { $0.generation < $1.generation }
-        try alone(in: folders[...]) { () throws(Errno) in
+        try alone(in: [parent, folder, other]) { () throws(Errno) in
             for name in found { try hand(name, of: folder, to: other) }
-            try stage(shown, in: parent, StagedNames.Staged(claim: claim, hidden: nil, base: base, caller: caller))
+            try stage(shown, in: parent, StagedNames.Staged(
+                claim: claim, hidden: nil, base: base, caller: caller, user: saves.reach.credentials(of: caller)))
         }
         return true
     }
@@ -72,7 +72,7 @@ extension Workspaces {
         let deepestFirst = places.map { ($0, $0.path?.bytes.count { $0 == UInt8(ascii: "/") } ?? 0) }.sorted { $0.1 > $1.1 }
         for (place, _) in deepestFirst {
             guard let staged = place.folder.staged.load()?[place.name, claim], let base = staged.base else { continue }
-            let isRemoved = (try? remove(place, base.identity, staged.caller, of: holder)) != nil
+            let isRemoved = (try? remove(place, base.identity, by: user(staged, holder))) != nil
             unstage(place, for: claim)
             guard isRemoved else { continue }
             place.name.withCString { journal.removed(in: place.folder, name: $0, by: staged.caller) }
@@ -80,7 +80,7 @@ extension Workspaces {
         }
     }
 
-    private func remove(_ place: Place, _ identity: FileIdentity, _ caller: Caller, of holder: Credentials) throws(Errno) {
+    private func remove(_ place: Place, _ identity: FileIdentity, by user: Credentials) throws(Errno) {
         let parent = try locator.folder(place.folder)
         try locator.names.changing { () throws(Errno) in
             try place.name.withCString { (name) throws(Errno) in
@@ -89,7 +89,7 @@ extension Workspaces {
                     var status = cl_status()
                     guard cl_statx_fd(folder.number, &status) == 0, FileIdentity(status) == identity
                     else { throw .staleNFSFileHandle }
-                    guard saves.reach.mayChangeName(user(caller, holder), in: parent, of: folder) else { throw .permissionDenied }
+                    guard saves.reach.mayChangeName(user, in: parent, of: folder) else { throw .permissionDenied }
                     ownRemovals.expect(name, in: place.folder)
                     do throws(Errno) {
                         _ = try check(cl_unlinkat(parent.number, name, AT_REMOVEDIR))
@@ -98,7 +98,7 @@ extension Workspaces {
                         throw error
                     }
                     guard let node = table.known(identity) else { return }
-                    node.lost(in: place.folder, name: name, pin: Pin(folder, for: caller.uid, of: saves.shares), isLast: true)
+                    node.lost(in: place.folder, name: name, pin: Pin(folder, for: user.uid, of: saves.shares), isLast: true)
                     table.detach(node)
                 }
             }

@@ -36,11 +36,11 @@ extension Workspaces {
         else { return false }
         return names.changing.withLock {
             guard let staged = names[place.name, claim] else { return true }
-            guard (try? reserve(place.name, in: place.folder, for: outer)) != nil else { return false }
+            guard (try? reserve(place.name, in: place.folder, for: outer, by: staged.user)) != nil else { return false }
             // The inner one has saved later.
             let before = names[place.name, outer]
             let handed = StagedNames.Staged(
-                claim: outer, hidden: staged.hidden, base: before.map(\.base) ?? staged.base, caller: staged.caller,
+                claim: outer, hidden: staged.hidden, base: before.map(\.base) ?? staged.base, caller: staged.caller, user: staged.user,
                 copy: staged.copy, document: staged.document, origin: staged.origin)
             enter(place.name, in: place.folder, handed)
             unstage(place, for: claim)
@@ -214,21 +214,21 @@ extension Workspaces {
         // Closures may not change what is lent to this function.
         var copy = group
         defer { group = copy }
-        try alone(in: folders.sorted { $0.generation < $1.generation }[...]) { () throws(Errno) in
+        try alone(in: folders) { () throws(Errno) in
             try visibility.alone { () throws(Errno) in
                 try locator.names.changing { () throws(Errno) in
-                    try standing(locks[...]) { () throws(Errno) in
+                    try locks.map(\.naming).withLocks { () throws(Errno) in
                         for node in documents { try awaitFreeNameChanges(of: node) }
                         guard areAsPrepared(changes, places, claim) else { throw .staleNFSFileHandle }
                         for change in changes where !mayChange(change, holder) { throw .permissionDenied }
                         for change in changes { try mergeAttributes(of: change) }
-                        try during(folders[...]) { () throws(Errno) in
-                            for change in changes where change.old != nil {
-                                change.place.name.withCString { ownRemovals.expect($0, in: change.place.folder) }
-                            }
-                            try copy.commit()
-                            for change in changes { rename(change) }
+                        for folder in folders { folder.nameChanges.begin() }
+                        defer { for folder in folders { folder.nameChanges.end() } }
+                        for change in changes where change.old != nil {
+                            change.place.name.withCString { ownRemovals.expect($0, in: change.place.folder) }
                         }
+                        try copy.commit()
+                        for change in changes { rename(change) }
                     }
                 }
                 for place in places { unstage(place, for: claim) }
@@ -253,18 +253,15 @@ extension Workspaces {
     private func mayChange(_ change: Change, _ holder: Credentials) -> Bool {
         // The document that was opened for writing takes new content.
         if change.version != nil, let old = change.old, old.identity == change.staged.base?.identity { return true }
-        let user = user(change.staged.caller, holder)
+        let user = user(change.staged, holder)
         if saves.reach.mayChangeName(user, in: change.folder, of: change.pinned) { return true }
         // Another that stands there now may take it as well.
         guard change.version != nil, let pinned = change.pinned else { return false }
         return saves.reach.may(user, use: pinned, W_OK)
     }
 
-    /// As whom a change within a claim is judged. The thread that made it may be gone by now, and its groups with it; the claim's holder has
-    /// told theirs.
-    func user(_ caller: Caller, _ holder: Credentials) -> Credentials {
-        caller.uid == holder.uid ? holder : saves.reach.credentials(of: caller)
-    }
+    /// As whom a change within a claim is judged.
+    func user(_ staged: StagedNames.Staged, _ holder: Credentials) -> Credentials { staged.user.uid == holder.uid ? holder : staged.user }
 
     /// What others have changed of the document's mode, owner, tags and such since it was copied holds for its new version.
     private func mergeAttributes(of change: Change) throws(Errno) {
@@ -276,16 +273,6 @@ extension Workspaces {
             try Descriptor(opening: name, in: change.folder, flags: O_RDONLY | O_NOFOLLOW)
         }
         try copy.mergeAttributes(from: locator.reopened(pinned, flags: O_RDONLY), to: version)
-    }
-
-    private func standing(_ documents: ArraySlice<DocumentVersions>, _ body: () throws(Errno) -> Void) throws(Errno) {
-        guard let first = documents.first else { return try body() }
-        try first.naming.withLock { () throws(Errno) in try standing(documents.dropFirst(), body) }
-    }
-
-    private func during(_ folders: ArraySlice<Node>, _ body: () throws(Errno) -> Void) throws(Errno) {
-        guard let first = folders.first else { return try body() }
-        try first.nameChanges.during { () throws(Errno) in try during(folders.dropFirst(), body) }
     }
 
     private func awaitFreeNameChanges(of node: Node) throws(Errno) {

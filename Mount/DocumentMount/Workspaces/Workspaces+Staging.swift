@@ -25,10 +25,11 @@ extension Workspaces {
             if hidden == nil, let made = copy {
                 let now = node.currentLink
                 guard now?.parent === link.parent, now?.name == link.name else { throw .staleNFSFileHandle }
-                try reserve(link.name, in: link.parent, for: made.claim)
+                let user = saves.reach.credentials(of: caller)
+                try reserve(link.name, in: link.parent, for: made.claim, by: user)
                 hidden = made.staged.name
                 let staged = StagedNames.Staged(
-                    claim: made.claim, hidden: hidden, base: made.base, caller: caller, copy: made.staged, document: node)
+                    claim: made.claim, hidden: hidden, base: made.base, caller: caller, user: user, copy: made.staged, document: node)
                 enter(link.name, in: link.parent, staged)
                 copy = nil
             }
@@ -101,9 +102,11 @@ extension Workspaces {
             guard let claim = staged?.claim ?? claim(for: shown, in: parent, caller)?.id else { return nil }
             if staged == nil, try base(of: shown, in: parent) != nil { throw .fileExists }
             let hidden = saves.store.stagedName(for: shown)
-            try reserve(shown, in: parent, for: claim)
+            let user = saves.reach.credentials(of: caller)
+            try reserve(shown, in: parent, for: claim, by: user)
             let made = try body(hidden, staged)
-            enter(shown, in: parent, StagedNames.Staged(claim: claim, hidden: hidden, base: staged?.base, caller: caller))
+            enter(shown, in: parent, StagedNames.Staged(
+                claim: claim, hidden: hidden, base: staged?.base, caller: caller, user: user))
             return made
         }
         if let result { return result }
@@ -126,7 +129,8 @@ extension Workspaces {
             guard let claim = claim(for: shown, in: parent, caller), claim.isContentOnly,
                 let base = try base(of: shown, in: parent, isFile: true)
             else { return false }
-            try stage(shown, in: parent, StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller))
+            try stage(shown, in: parent, StagedNames.Staged(
+                claim: claim.id, hidden: nil, base: base, caller: caller, user: saves.reach.credentials(of: caller)))
             return true
         } ?? false
     }
@@ -134,7 +138,8 @@ extension Workspaces {
     /// The claim's version is not under its hidden name any more.
     private func gone(_ name: EntryName, in parent: Node, _ staged: StagedNames.Staged) {
         if staged.base == nil { return unstage(Place(folder: parent, name: name), for: staged.claim) }
-        enter(name, in: parent, StagedNames.Staged(claim: staged.claim, hidden: nil, base: staged.base, caller: staged.caller))
+        enter(name, in: parent, StagedNames.Staged(
+            claim: staged.claim, hidden: nil, base: staged.base, caller: staged.caller, user: staged.user))
     }
 
     /// rename(2) of a file. Nil if neither name is a claim's. `rename` is given the names as they are in the store, and `link`, in
@@ -166,8 +171,8 @@ extension Workspaces {
             let place = target?.staged.hidden ?? newName
             let origin =
                 source.map(\.staged.origin) ?? target.flatMap { self.origin(oldName, in: old.parent, for: $0.staged.claim) }
-            if let source { try reserve(oldName, in: old.parent, for: source.staged.claim) }
-            if let target { try reserve(newName, in: new.parent, for: target.staged.claim) }
+            if let source { try reserve(oldName, in: old.parent, for: source.staged.claim, by: source.staged.user) }
+            if let target { try reserve(newName, in: new.parent, for: target.staged.claim, by: target.staged.user) }
             if let source, source.isNew {
                 try copy(place)
             } else {
@@ -227,7 +232,9 @@ extension Workspaces {
         guard let claim = claim(for: name, in: parent, caller), claim.isContentOnly,
             let base = try base(of: name, in: parent, isFile: true)
         else { return nil }
-        return Source(staged: StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller), isNew: true)
+        let user = saves.reach.credentials(of: caller)
+        return Source(
+            staged: StagedNames.Staged(claim: claim.id, hidden: nil, base: base, caller: caller, user: user), isNew: true)
     }
 
     private struct Target {
@@ -237,16 +244,18 @@ extension Workspaces {
     }
 
     private func renamedOver(_ name: EntryName, in parent: Node, _ source: Source?, _ caller: Caller) throws(Errno) -> Target? {
+        let user = saves.reach.credentials(of: caller)
         if let staged = staged(name, in: parent, for: caller) {
             let hidden = staged.hidden ?? saves.store.stagedName(for: name)
             return Target(
-                staged: StagedNames.Staged(claim: staged.claim, hidden: hidden, base: staged.base, caller: caller),
+                staged: StagedNames.Staged(claim: staged.claim, hidden: hidden, base: staged.base, caller: caller, user: user),
                 isThere: staged.hidden != nil)
         }
         guard let claim = claim(for: name, in: parent, caller) else { return nil }
         let base = try base(of: name, in: parent)
         return Target(
-            staged: StagedNames.Staged(claim: claim.id, hidden: saves.store.stagedName(for: name), base: base, caller: caller),
+            staged: StagedNames.Staged(claim: claim.id, hidden: saves.store.stagedName(for: name), base: base, caller: caller,
+                user: user),
             isThere: base != nil)
     }
 

@@ -34,7 +34,7 @@ final class Workspaces: Sendable {
 
     private struct State {
         /// Each folder with a lookup counted, as long as names in it are staged.
-        var places: [ClaimID: Set<Place>] = [:]
+        var places: [ClaimID: [Place: TakenShare]] = [:]
         /// Claims that end: nothing more is staged for them.
         var ending: Set<ClaimID> = []
     }
@@ -91,7 +91,7 @@ final class Workspaces: Sendable {
         guard places.contains(where: isClaimed) else { return nil }
         var folders = places.map(\.1)
         if folders.count == 2, folders[0] === folders[1] { folders.removeLast() }
-        return try alone(in: folders.sorted { $0.generation < $1.generation }[...], body)
+        return try alone(in: folders, body)
     }
 
     func isClaimed(_ name: EntryName, _ folder: Node) -> Bool {
@@ -99,26 +99,30 @@ final class Workspaces: Sendable {
         return folder.path.map { coordinator.isClaimed($0.appending(name)) } ?? false
     }
 
-    func alone<Result>(in folders: ArraySlice<Node>, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
-        guard let first = folders.first else { return try body() }
-        let names = first.staged.storeIfNil(StagedNames())
-        return try names.changing.withLock { () throws(Errno) in try alone(in: folders.dropFirst(), body) }
+    /// Each folder once.
+    func alone<Result>(in folders: [Node], _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+        let locks = folders.sorted { $0.generation < $1.generation }.map { $0.staged.storeIfNil(StagedNames()).changing }
+        return try locks.withLocks(body)
     }
 
     // MARK: - Staging
 
-    /// Has a name known as one that may be staged. Throws ESTALE if the claim ends: the caller works for it no more.
-    func reserve(_ name: EntryName, in folder: Node, for claim: ClaimID) throws(Errno) {
+    /// Has a name known as one that may be staged. Throws ESTALE if the claim ends: the caller works for it no more; EDQUOT if the user
+    /// has staged too many.
+    func reserve(_ name: EntryName, in folder: Node, for claim: ClaimID, by user: Credentials) throws(Errno) {
         try state.withLock { (state) throws(Errno) in
             // One look at both, so that a claim that ends meanwhile ends with the name.
             guard !state.ending.contains(claim), coordinator.isHeld(claim) else { throw .staleNFSFileHandle }
-            state.places[claim, default: []].insert(Place(folder: folder, name: name))
+            let place = Place(folder: folder, name: name)
+            if state.places[claim]?.keys.contains(place) == true { return }
+            guard let share = TakenShare(.stagedNames, of: saves.shares, for: user.uid) else { throw Errno(rawValue: EDQUOT) }
+            state.places[claim, default: [:]][place] = share
         }
     }
 
     /// From now on the name is `staged` for those who work for its claim. Throws ESTALE if that ends, and nothing is staged.
     func stage(_ name: EntryName, in folder: Node, _ staged: StagedNames.Staged) throws(Errno) {
-        try reserve(name, in: folder, for: staged.claim)
+        try reserve(name, in: folder, for: staged.claim, by: staged.user)
         enter(name, in: folder, staged)
     }
 
@@ -136,7 +140,7 @@ final class Workspaces: Sendable {
     /// The name stands for those who work for the claim for what it does for all others.
     func unstage(_ place: Place, for claim: ClaimID) {
         guard let names = place.folder.staged.load() else { return }
-        _ = state.withLock { $0.places[claim]?.remove(place) }
+        _ = state.withLock { $0.places[claim]?.removeValue(forKey: place) }
         let document = names[place.name, claim]?.document
         let isLast = names.remove(place.name, claim)
         forget(place.name, in: place.folder)
@@ -153,7 +157,7 @@ final class Workspaces: Sendable {
         state.withLock { state in
             state.ending.insert(claim)
             return state.places[claim].map { places in
-                places.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
+                places.keys.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
             } ?? []
         }
     }

@@ -103,6 +103,9 @@ public final class ServiceConnection {
         }
     }
 
+    /// No reply of a service is so long. Another user's socket may be served by anything.
+    private static let longestReply = 64 << 20
+
     /// The bytes of the next message, without its NUL.
     private func receive(until deadline: ContinuousClock.Instant?) throws(ServiceCallError) -> [UInt8] {
         var chunk = [UInt8](repeating: 0, count: 16_384)
@@ -112,6 +115,8 @@ public final class ServiceConnection {
                 defer { received.removeSubrange(...end) }
                 return Array(received[..<end])
             }
+            guard received.count < Self.longestReply else { throw .malformedReply }
+            if let deadline, ContinuousClock.now > deadline { throw .timedOut }
             searched = received.count
             let count = recv(socket.number, &chunk, chunk.count, 0)
             if count > 0 {

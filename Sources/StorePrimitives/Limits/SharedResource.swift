@@ -9,18 +9,22 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case waitingClaims
     case claimedItems
     case claimedBytes
+    case stagedNames
     case presenters
     case waitingMessages
     case waitingOpens
     case waitingLocks
     case waitingLooks
     case waitingPreviews
+    case waitingPictures
+    case previewBytes
     case openFiles
     case openFolders
     case snapshotFiles
     case snapshotBytes
     case removedFiles
     case listingBytes
+    case keptNames
     case indexBytes
     case tags
     case keptTags
@@ -66,6 +70,8 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("claimedItems", 20_000, 80_000, "Failed", "some 400 bytes each, and a place in an index that opens look into")
         case .claimedBytes:
             ("claimedBytes", 32 << 20, 128 << 20, "Failed", "the paths of claims, in memory")
+        case .stagedNames:
+            ("stagedNames", 30_000, 60_000, "EDQUOT from what changes one more", "some 600 bytes each, and while the claim ends a lock and a descriptor")
         case .presenters:
             ("presenters", 20_000, 80_000, "Failed", "some 500 bytes each; each event is compared with those above it")
         case .waitingMessages:
@@ -78,6 +84,10 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("waitingLooks", 500, 2_000, "the picture is not there yet; EBUSY below .previews", "each is a request of the kernel's that waits for a picture or preview")
         case .waitingPreviews:
             ("waitingPreviews", 64, 512, "EAGAIN: the preview is not there", "each may take a worker's whole time")
+        case .waitingPictures:
+            ("waitingPictures", 5_500, 22_000, "the picture is drawn when somebody looks again", "each may take a worker seconds")
+        case .previewBytes:
+            ("previewBytes", 256 << 20, 1 << 30, "ENOMEM from open(2)", "files below .previews, which are in memory for as long as they are open")
         case .openFiles:
             ("openFiles", 65_536, 196_608, "EMFILE, or ENFILE where all have too much", "a descriptor of the daemon's each; less if its limit is low")
         case .openFolders:
@@ -90,6 +100,8 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("removedFiles", 16_384, 32_768, "ESTALE, for what had no other descriptor", "removed or replaced files that apps still know: a descriptor of the daemon's each; less if its limit is low")
         case .listingBytes:
             ("listingBytes", 64 << 20, 256 << 20, "ENOMEM from opendir(3) of a virtual folder", "listings that were begun and not read to the end")
+        case .keptNames:
+            ("keptNames", 150_000, 600_000, "lists of virtual folders are made anew at each look", "some 430 bytes each; all of them for the one user of a user's mount")
         case .indexBytes:
             ("indexBytes", 1 << 30, 4 << 30, "the document is not in recents, tags and searches", "rows of documents, by their owners; of all, half the free disk at most")
         case .tags:

@@ -81,7 +81,7 @@ public final class ThumbnailCache: Sendable {
     ) -> Entry? {
         guard let entry = entry(of: uri, version, size) else { return nil }
         guard let folder else { return entry }
-        return entry.parts.map(folder.isCurrent) == true ? entry : nil
+        return entry.parts.map({ folder.isCurrent($0, version) }) == true ? entry : nil
     }
 
     /// The thumbnail there is, of whatever content; nil if there is none.

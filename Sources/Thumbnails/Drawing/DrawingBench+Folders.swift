@@ -9,9 +9,9 @@ extension DrawingBench {
 
     /// The picture of a folder: of what is in it, which is drawn for that.
     func collage(
-        of folder: DrawingSubject.Folder, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
+        of folder: DrawingSubject.Folder, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> (image: [UInt8], FolderParts) {
-        let contents = folder.contents()
+        let contents = folder.contents(version)
         var pictures: [Descriptor] = []
         var shown: [FolderParts.Part] = []
         var owners: Set<uid_t?> = []

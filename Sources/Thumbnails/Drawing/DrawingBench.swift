@@ -139,7 +139,8 @@ package final class DrawingBench: Sendable {
         _ parts: inout FolderParts?, _ thumbnailer: Thumbnailer
     ) throws(Refusal) -> [UInt8] {
         if let folder = subject.folder {
-            let collage = try collage(of: folder, size, thumbnailer)
+            guard let version = try? Self.version(of: content) else { throw Refusal("it cannot be read", lasts: .no) }
+            let collage = try collage(of: folder, version, size, thumbnailer)
             parts = collage.1
             return collage.image
         }

@@ -1,5 +1,5 @@
 import Glibc
-import StorePrimitives
+package import StorePrimitives
 
 /// How much somebody wants a thumbnail.
 public enum Urgency: Int, Comparable, CaseIterable, Sendable {
@@ -31,6 +31,8 @@ package final class DrawingQueue: @unchecked Sendable {
         fileprivate(set) var urgency: Urgency
         /// Who waits for it, of a daemon that serves several.
         fileprivate let user: uid_t?
+        /// Of a daemon that serves several: the place in the queue is the user's.
+        fileprivate var share: TakenShare?
         package fileprivate(set) var completions: [Completion]
         /// With so many the ones that nobody waits for any more are let go.
         fileprivate var mostUnseen = 4
@@ -86,7 +88,13 @@ package final class DrawingQueue: @unchecked Sendable {
     private static let mostTold = 16
     private static let mostAwaiting = 1_000
 
-    package init() {
+    /// By which the places are bounded for each user; nil where there is one.
+    private let shares: UserShares?
+    private var nextSweep = ContinuousClock.now
+    private static let sweepPause = Duration.milliseconds(100)
+
+    package init(shares: UserShares? = nil) {
+        self.shares = shares
         pthread_mutex_init(&lock, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -124,13 +132,41 @@ package final class DrawingQueue: @unchecked Sendable {
                 // Where it stood before it is passed over.
                 if urgency < before { waiting[urgency.rawValue].append(key) }
             } else {
-                guard items.count < Self.capacity + (urgency == .awaited ? Self.capacityForAwaited : 0) else { return false }
+                let most = Self.capacity + (urgency == .awaited ? Self.capacityForAwaited : 0)
+                var share = share(for: user)
+                if items.count >= most || share == nil && isCounted(user), sweep() { share = self.share(for: user) }
+                guard items.count < most, share != nil || !isCounted(user) else { return false }
                 items[key] = Item(subject, size, urgency, user, completion)
+                items[key]?.share = share
                 waiting[urgency.rawValue].append(key)
             }
             pthread_cond_broadcast(&changed)
             return true
         }
+    }
+
+    private func isCounted(_ user: uid_t?) -> Bool { shares != nil && user != nil }
+
+    private func share(for user: uid_t?) -> TakenShare? {
+        guard let shares, let user else { return nil }
+        return TakenShare(.waitingPictures, of: shares, for: user)
+    }
+
+    /// Lets go of what nobody waits for any more. False if that was done just now.
+    private func sweep() -> Bool {
+        guard ContinuousClock.now >= nextSweep else { return false }
+        nextSweep = .now + Self.sweepPause
+        for key in items.keys where !drawing.contains(key) { _ = isLetGo(key) }
+        return true
+    }
+
+    /// Of what was asked for by those alone who waited for it, and wait no more.
+    private func isLetGo(_ key: Key) -> Bool {
+        guard let item = items[key], item.urgency == .awaited, !item.completions.isEmpty,
+            !item.completions.contains(where: { $0.isWanted() })
+        else { return false }
+        items[key] = nil
+        return true
     }
 
     private static func join(_ item: inout Item, _ urgency: Urgency, _ completion: Completion?, _ most: Int) -> Bool {
@@ -207,7 +243,8 @@ package final class DrawingQueue: @unchecked Sendable {
         }
         let awaited = Urgency.awaited.rawValue
         for key in waiting[awaited][starts[awaited]...] {
-            guard let item = items[key], isStarved(item.user), drawing.insert(key).inserted else { continue }
+            guard let item = items[key], isStarved(item.user), !drawing.contains(key), !isLetGo(key) else { continue }
+            drawing.insert(key)
             served[item.user, default: 0] += 1
             return .item(item)
         }
@@ -229,7 +266,8 @@ package final class DrawingQueue: @unchecked Sendable {
             while starts[urgency] < waiting[urgency].count {
                 let key = waiting[urgency][starts[urgency]]
                 starts[urgency] += 1
-                guard let item = items[key], item.urgency.rawValue == urgency, drawing.insert(key).inserted else { continue }
+                guard let item = items[key], item.urgency.rawValue == urgency, !drawing.contains(key), !isLetGo(key) else { continue }
+                drawing.insert(key)
                 served[item.user, default: 0] += 1
                 return item
             }

@@ -24,13 +24,15 @@ public struct DrawingSubject: Sendable {
             public init(_ subject: DrawingSubject, changed: Int64) { (self.subject, self.changed) = (subject, changed) }
         }
 
-        /// When the folder was changed (ctime), and what is in it, the best first.
-        let contents: @Sendable () -> (changed: Int64, parts: [Part])
-        /// Whether nothing of what a picture was made of has changed.
-        let isCurrent: @Sendable (FolderParts) -> Bool
+        /// When the folder was changed (ctime), and what is in it, the best first. Nothing if another folder stands there by now than the
+        /// one of that version: it may be for others.
+        let contents: @Sendable (ThumbnailVersion) -> (changed: Int64, parts: [Part])
+        /// Whether nothing of what a picture of that version was made of has changed.
+        let isCurrent: @Sendable (FolderParts, ThumbnailVersion) -> Bool
 
         public init(
-            contents: @escaping @Sendable () -> (changed: Int64, parts: [Part]), isCurrent: @escaping @Sendable (FolderParts) -> Bool
+            contents: @escaping @Sendable (ThumbnailVersion) -> (changed: Int64, parts: [Part]),
+            isCurrent: @escaping @Sendable (FolderParts, ThumbnailVersion) -> Bool
         ) {
             (self.contents, self.isCurrent) = (contents, isCurrent)
         }

@@ -8,7 +8,7 @@ public final class Thumbnailer: Sendable {
     public let cache: ThumbnailCache
     public let providers: ProviderTable
     let log: Logger
-    let queue = DrawingQueue()
+    let queue: DrawingQueue
     let contents = DrawnContents()
     let handed = HandedPictures()
     /// The program of the workers.
@@ -36,6 +36,7 @@ public final class Thumbnailer: Sendable {
         servesSeveral: Bool = false, shares: UserShares? = nil, isStoreInUse: @escaping @Sendable () -> Bool = { false }
     ) {
         self.isStoreInUse = isStoreInUse
+        queue = DrawingQueue(shares: shares)
         cache = ThumbnailCache(folder: folder, shares: shares) { providers.stamp }
         self.providers = providers
         self.workerProgram = workerProgram

@@ -16,8 +16,8 @@ struct MountedFolders: LosslessStringConvertible, ExpressibleByArgument {
 
     init?(_ description: String) {
         let parts = description.split(separator: ",").compactMap { FileIdentity(String($0)) }
-        guard parts.count == 2 else { return nil }
-        (store, mountPoint) = (parts[0], parts[1])
+        guard parts.count == 2, let store = parts.first, let mountPoint = parts.last else { return nil }
+        (self.store, self.mountPoint) = (store, mountPoint)
     }
 
     var description: String { "\(store),\(mountPoint)" }

@@ -83,7 +83,7 @@ final class LocalThumbnails: ThumbnailSource {
     }
 
     private static func folder(_ path: [UInt8]) -> DrawingSubject.Folder {
-        DrawingSubject.Folder {
+        DrawingSubject.Folder { _ in
             let changed = changed(path) ?? 0
             let names = (FileSystem.entries(path) ?? []).filter { $0.first != UInt8(ascii: ".") }
             let parts = names.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name -> DrawingSubject.Folder.Part? in
@@ -93,7 +93,7 @@ final class LocalThumbnails: ThumbnailSource {
                 return DrawingSubject.Folder.Part(subject, changed: saturatedNanoseconds(status.st_ctim))
             }
             return (changed, parts)
-        } isCurrent: { made in
+        } isCurrent: { made, _ in
             changed(path) == made.changed
                 && made.parts.allSatisfy { changed(CanonicalPath.join(path, Array($0.name.bytes))) == $0.changed }
         }

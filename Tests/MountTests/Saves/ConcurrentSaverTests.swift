@@ -158,5 +158,41 @@ extension MountTests {
                     """) == "{}")
             }
         }
+
+        /// Whoever renames a folder above a document, or exchanges it with another, does not make its saves live: the kernel's second walk
+        /// comes to the file at another place, or does not come to it at all.
+        @Test(arguments: SaveMount.accounts, ["exchange('a', 'b')", "os.rename('a', 't'); os.rename('t', 'a')", "exchange('a/doc', 'b/doc')"])
+        func savesStayTransactionsWhileFoldersAreRenamed(kind: SaveMount, change: String) throws {
+            let prepare = "mkdir a b; head -c 90000 /dev/zero | tr '\\0' A | tee a/doc >b/doc"
+            try withMount(kind.account, kind.options, prepare: prepare) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import ctypes, os, signal, time
+                    libc = ctypes.CDLL(None, use_errno=True)
+                    def exchange(one, other): libc.renameat2(-100, one.encode(), -100, other.encode(), 2)
+                    def child(body):
+                        pid = os.fork()
+                        if pid: return pid
+                        while True:
+                            try: body()
+                            except OSError: pass
+                    def save():
+                        for letter in b"AB":
+                            file = os.open("a/doc", os.O_WRONLY | os.O_TRUNC)
+                            for n in range(3): os.write(file, bytes([letter]) * 30_000)
+                            os.close(file)
+                    def change(): \(change); time.sleep(0.001)
+                    children = [child(save), child(save), child(change)]
+                    torn, read, end = 0, 0, time.monotonic() + 60
+                    while read < 3_000 and time.monotonic() < end:
+                        try:
+                            with open("a/doc", "rb") as file: content = file.read()
+                            read += 1
+                            torn += len(content) != 90_000 or len(set(content)) != 1
+                        except OSError: pass
+                    for pid in children: os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)
+                    print(torn)
+                    """) == "0")
+            }
+        }
     }
 }

@@ -256,5 +256,53 @@ extension MountTests {
                 eventually(lambda: share(BOB, "waitingLocks")["used"] == 0)
                 """#)
         }
+
+        /// The most that one claim can change is published at once, and does not overflow a stack.
+        @Test(arguments: [false, true])
+        func namesChangedWithinAClaimAreBounded(inFolders: Bool) throws {
+            try users(prepare: "mkdir pack; chown \(Account.alice) pack", #"""
+                place = "pack/f%d/doc" if \#(inFolders ? "True" : "False") else "pack/doc%d"
+                program = os.environ["T"] + "/program"
+                open(program, "w").write("""if 1:
+                    import os
+                    count, most = 0, \#(inFolders ? 12_000 : 31_000)
+                    try:
+                        for n in range(most):
+                            name = %r %% n
+                            if "/f" in name: os.mkdir(os.path.dirname(name))
+                            file = os.open(name, os.O_CREAT | os.O_WRONLY); os.write(file, b"x"); os.close(file)
+                            count += 1
+                    except OSError as error: print(error.strerror)
+                    print(count)
+                    """ % place)
+                result = sh(ALICE, "quire coordinate --write pack -- python3 " + program, 600)
+                assert result.returncode == 0, result
+                lines = result.stdout.split()
+                if "f%d" in place: assert int(lines[-1]) == 12_000, lines
+                else: assert result.stdout == "Disk quota exceeded\n30000\n", lines
+                assert sum(len(files) for _, _, files in os.walk("pack")) == int(lines[-1]), lines
+                eventually(lambda: share(ALICE, "stagedNames")["used"] == 0)
+                """#)
+        }
+
+        @Test func openFilesBelowPreviewsAreBounded() throws {
+            let prepare = "for i in 1 2 3 4 5 6; do head -c 60000000 /dev/zero >f$i; done; zip -q zeros.zip f*; rm f*; chmod 644 zeros.zip"
+            try users(prepare: prepare, #"""
+                alice = User(ALICE, """if 1:
+                    kept = []
+                    try:
+                        for n in range(1, 7): kept.append(os.open(".previews/zeros.zip/contents/f%d" % n, os.O_RDONLY))
+                    except OSError as error: say(error.strerror)
+                    say(len(kept))
+                    hear()
+                    while kept: os.close(kept.pop())
+                    """)
+                assert alice.said() == "Cannot allocate memory"
+                assert alice.said() == "4"
+                assert out(BOB, "head -c 5 .previews/zeros.zip/contents/f1 | wc -c") == "5\n"
+                alice.end()
+                eventually(lambda: share(ALICE, "previewBytes")["used"] == 0)
+                """#)
+        }
     }
 }
