@@ -96,12 +96,12 @@ final class SentOnThreads: Sendable {
         guard areSome else { return nil }
         return threads.withLock { threads in
             guard let open = threads[thread] else { return nil }
-            let isInTime = cl_monotonic_ns() - open.since < Self.longestWalk
+            let time = cl_monotonic_ns() - open.since
             if case .gone(let place) = open.walk {
-                guard place.parent === parent, place.name.matches(name), isInTime else { return nil }
+                guard place.parent === parent, place.name.matches(name), time < Self.longestWalk else { return nil }
             }
             threads[thread]?.walk = isRegular ? .file : .folder
-            guard isRegular, isInTime || open.isAt(name, in: parent) else { return nil }
+            guard isRegular, time < Self.patience || open.isAt(name, in: parent) else { return nil }
             return open.flags & O_TRUNC != 0 && open.flags & O_ACCMODE != O_RDONLY ? open : nil
         }
     }

@@ -57,7 +57,7 @@ extension MountTests {
                     def ended():
                         try:
                             with open("/proc/\(daemon)/stat") as status: return status.read().rsplit(") ")[1][0] == "Z"
-                        except FileNotFoundError: return True
+                        except (FileNotFoundError, ProcessLookupError): return True
                     def mounted():
                         with open("/proc/self/mounts") as table: return any(line.split()[1] == os.environ["M"] for line in table)
                     doc, other = open("doc", "a"), open("other", "w")
@@ -187,7 +187,7 @@ extension MountTests {
             def ended():
                 try:
                     with open("/proc/%d/stat" % daemon) as status: return status.read().rsplit(") ")[1][0] == "Z"
-                except FileNotFoundError: return True
+                except (FileNotFoundError, ProcessLookupError): return True
             while not ended(): time.sleep(0.005)
             took = time.monotonic() - begun
             if took < 0.9: print("the daemon ended after", took)
