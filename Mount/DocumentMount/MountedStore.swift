@@ -187,9 +187,12 @@ public final class MountedStore: Sendable {
     /// A folder by its canonical path, which is to be the one that it led to before.
     private static func open(_ path: [UInt8], _ identity: FileIdentity) throws(MountFailure) -> Descriptor {
         let text = String(decoding: path, as: UTF8.self)
-        let number = cl_open_canonical((path + [0]).map { CChar(bitPattern: $0) })
-        guard number >= 0 else { throw MountFailure("\(text): cannot be opened: \(Errno(rawValue: -number))") }
-        let folder = Descriptor(owning: number)
+        let folder: Descriptor
+        do throws(Errno) {
+            folder = try Descriptor(openingCanonical: path)
+        } catch {
+            throw MountFailure("\(text): cannot be opened: \(error)")
+        }
         guard FileIdentity(of: folder) == identity else {
             throw MountFailure("\(text): is another folder by now, and nothing is mounted; 'quire mount' mounts there")
         }

@@ -94,10 +94,8 @@ public final class FuseSession: @unchecked Sendable {
         let number = cl_fuse_connection(device)
         if number != 0 { return number }
         // Before Linux 6.16 only the mount itself tells.
-        let root = (mountPoint + [0]).withUnsafeBytes { cl_open_canonical($0.assumingMemoryBound(to: CChar.self).baseAddress!) }
-        guard root >= 0 else { return 0 }
-        defer { cl_close(root) }
-        return cl_unnamed_device(root)
+        guard let root = try? Descriptor(openingCanonical: mountPoint) else { return 0 }
+        return cl_unnamed_device(root.number)
     }
 
     /// The descriptor of /dev/fuse.

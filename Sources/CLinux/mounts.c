@@ -32,7 +32,7 @@ uint32_t cl_fuse_connection(int device) {
 
 uint32_t cl_unnamed_device(int file) {
     struct statx status;
-    // Who asks for nothing is told the device, even by a mount that is another user's or whose server has died.
+    // With no attribute asked for, the kernel tells the device even of a mount that is another user's or whose server has died.
     if (statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status) < 0 || status.stx_dev_major != 0) return 0;
     return status.stx_dev_minor;
 }

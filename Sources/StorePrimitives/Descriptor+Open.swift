@@ -10,4 +10,9 @@ extension Descriptor {
     ) throws(Errno) {
         self.init(owning: try check(cl_openat(folder?.number ?? AT_FDCWD, path, flags, mode)))
     }
+
+    /// A folder, as O_PATH, by its canonical path in bytes. Throws ELOOP if there is a symbolic link on the path by now.
+    public convenience init(openingCanonical path: [UInt8]) throws(Errno) {
+        self.init(owning: try check(cl_open_canonical((path + [0]).map { CChar(bitPattern: $0) })))
+    }
 }

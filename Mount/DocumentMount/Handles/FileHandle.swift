@@ -15,7 +15,7 @@ final class FileHandle: Sendable {
         var reason: LiveReason?
         /// Its descriptor is no means to read or write its node's file: it is another version's, or nothing is read or written by it.
         var isElsewhere = false
-        /// What its content takes of its caller's share.
+        /// The part of its caller's share that its content takes.
         var share: TakenShare?
         /// The working copy it was opened on.
         var version: WorkingVersion?

@@ -11,7 +11,7 @@ import Synchronization
 /// (`found`). A mark goes with the open it was made for: when the open comes again, makes the file, or finds the name gone. One
 /// that is left, since the kernel refused the open meanwhile, counts for some seconds only, unless the open comes for the same name.
 final class SentOnThreads: Sendable {
-    /// What of its second walk a thread has asked for: every name on it.
+    /// How far a thread has come on its second walk, on which the kernel asks for every name.
     enum Walk: Sendable {
         /// Nothing: there are no names where the file is come to by /proc/self/fd or a file handle.
         case unseen

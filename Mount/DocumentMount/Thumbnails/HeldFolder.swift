@@ -41,9 +41,6 @@ struct HeldFolder {
         return cl_statx_fd(descriptor.number, &status) == 0 ? status : nil
     }
 
-    /// When its attributes, or what is in it, changed last (ctime), in nanoseconds since 1970.
-    var changed: Int64? { status.map { saturatedNanoseconds($0.st.st_ctim) } }
-
     var hasAccessList: Bool { Self.hasAccessList("/proc/self/fd/\(descriptor.number)", followed: true) }
 
     func status(of name: EntryName) -> cl_status? {

@@ -41,7 +41,7 @@ final class ListingCache: Sendable {
     private static let lifetime: Int64 = 1_000_000_000
     /// How long the names of a list go on to stand for the same documents, counted from the last look.
     private static let namesHold: Int64 = 5_000_000_000
-    /// What nobody looks at for so long goes when something else is looked at.
+    /// A list that nobody has looked at for so long goes when another one is looked at.
     private static let longestUnused: Int64 = 10_000_000_000
 
     init(_ shares: UserShares, generation: @escaping @Sendable () -> UInt64) {

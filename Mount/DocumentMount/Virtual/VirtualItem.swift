@@ -65,7 +65,7 @@ extension VirtualItem {
 }
 
 extension VirtualItem {
-    /// What stands under a name in a folder, for who may look there.
+    /// The item under a name in a folder. Throws EACCES if the caller may not look names up there.
     func found(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         try checkMayUse(caller)
         return try child(name, caller)

@@ -52,12 +52,9 @@ struct DeadDaemon {
             _ = cl_write(file.number, "1", 1)
         } else if getuid() == 0 {
             // The connection ends first; the mount stays, as it is in use by this very descriptor.
-            withCString(mountPoint) { path in
-                let use = cl_open_canonical(path)
-                guard use >= 0 else { return }
-                defer { cl_close(use) }
-                if cl_unnamed_device(use) == connection { _ = cl_unmount(path, connection, Int32(truncatingIfNeeded: MNT_FORCE)) }
-            }
+            guard let use = try? Descriptor(openingCanonical: mountPoint), cl_unnamed_device(use.number) == connection else { return }
+            _ = withCString(mountPoint) { cl_unmount($0, connection, Int32(truncatingIfNeeded: MNT_FORCE)) }
+            withExtendedLifetime(use) {}
         }
     }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CLinux
 import StorePrimitives
 import SystemPackage
 
@@ -24,7 +23,7 @@ struct MountedFolders: LosslessStringConvertible, ExpressibleByArgument {
 
     private static func identity(_ path: [UInt8]) throws(CommandFailure) -> FileIdentity {
         do throws(Errno) {
-            let folder = Descriptor(owning: try check(withCString(path) { cl_open_canonical($0) }))
+            let folder = try Descriptor(openingCanonical: path)
             guard let identity = FileIdentity(of: folder) else { throw .ioError }
             return identity
         } catch {

@@ -16,7 +16,7 @@ extension MountTests {
             }
         }
 
-        /// What a snapshot shows of the document as it is now is for who may read that now.
+        /// A snapshot shows a document's extended attributes as they are now, and so only to users who may read the document now.
         @Test func attributesGivenLaterAreForWhoMayReadTheDocument() throws {
             try withMount(prepare: "mkdir hers; echo text >hers/doc; chown -R \(Account.alice) hers") { (mount: Mount) throws in
                 #expect(try mount.python("""
