@@ -11,38 +11,41 @@ extension MountedStore {
         private let hub: EventHub
         private let id: EventHub.ListenerID
 
-        fileprivate init(_ hub: EventHub, _ body: @escaping @Sendable () -> Void) {
+        fileprivate init(_ hub: EventHub, for user: uid_t, _ body: @escaping @Sendable () -> Void) {
             self.hub = hub
-            id = hub.listen(isPaced: true, body)
+            id = hub.listen(pacedFor: user, body)
         }
 
         deinit { hub.endListening(id) }
     }
 
-    /// Has `body` called, on a thread of the mount's, whenever there are new events. It must be short and not block.
-    public func listen(_ body: @escaping @Sendable () -> Void) -> EventListener { EventListener(events, body) }
+    /// Has `body` called, on a thread of the mount's, whenever there are new events, for a listener of a user's. It must be short and
+    /// not block.
+    public func listen(for user: uid_t, _ body: @escaping @Sendable () -> Void) -> EventListener {
+        EventListener(events, for: user, body)
+    }
 
     /// The number of the last event until now. Waits for those under way.
     public var lastEvent: UInt64 { events.lastSequence }
 
-    /// The next events after number `sequence` about an item and what is in it, `limit` at most, as far as the caller may know of
+    /// The next events after a position about an item and what is in it, `limit` at most, as far as the caller may know of
     /// them. Waits for the disk unless the caller may know everything.
     ///
     /// What others might have listed when it happened nobody knows afterwards: what they are told must be fresh, and instead of
     /// older events they are told that they have missed some.
     public func events(
-        after sequence: UInt64, limit: Int, about item: StorePath, kinds: Set<StoreEvent.Kind>?, to caller: Credentials
+        after position: EventLog.Position, limit: Int, about item: StorePath, kinds: Set<StoreEvent.Kind>?, to caller: Credentials
     ) -> EventLog.Page {
         func isOfKind(_ event: StoreEvent) -> Bool { kinds?.contains(event.kind) ?? true }
         let isUnlimited = fileSystem.tags.reach.isUnlimited(caller)
-        let found = events.events(after: sequence, limit: limit) { event in
+        let found = events.events(after: position, limit: limit) { event in
             // What was moved may have appeared or be deleted for others.
             (!isUnlimited || isOfKind(event)) && event.concerns(item, contents: true)
         }
-        if isUnlimited { return found }
+        let missed = found.missed.filter { $0 == item || $0.isInside(item) || item.isInside($0) }
+        if isUnlimited { return EventLog.Page(events: found.events, missed: missed, next: found.next) }
         let (known, isMissing) = known(found.events, to: caller)
-        return EventLog.Page(
-            events: known.filter(isOfKind), hasOverflowed: found.hasOverflowed || isMissing, next: found.next)
+        return EventLog.Page(events: known.filter(isOfKind), missed: missed + (isMissing ? [item] : []), next: found.next)
     }
 
     /// Events as a session's client may know of them, and whether there were others that it might have known of.

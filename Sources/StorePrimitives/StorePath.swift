@@ -80,6 +80,13 @@ public struct StorePath: Hashable, Sendable {
         return bytes.count > folder.bytes.count && bytes[folder.bytes.count] == Self.slash && bytes.starts(with: folder.bytes)
     }
 
+    /// The deepest path that this one and another both are, or lie under.
+    public func commonFolder(with other: StorePath) -> StorePath {
+        var folder = self
+        while folder != other, !other.isInside(folder), !folder.isRoot { folder = folder.parent }
+        return folder
+    }
+
     /// The path after `old` was moved to `new`: this path itself, or one inside it. Nil if it is neither.
     public func moved(from old: StorePath, to new: StorePath) -> StorePath? {
         if self == old { return new }

@@ -18,6 +18,14 @@ public final class ThreadLock: @unchecked Sendable {
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
+
+    /// Not at all while another thread holds it.
+    @inlinable
+    public func withLockIfFree<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+        guard pthread_mutex_trylock(mutex) == 0 else { return }
+        defer { pthread_mutex_unlock(mutex) }
+        try body()
+    }
 }
 
 extension Collection where Element == ThreadLock {

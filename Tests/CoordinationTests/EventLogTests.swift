@@ -3,42 +3,44 @@ import StorePrimitives
 import Testing
 
 struct EventLogTests {
+    private typealias Position = EventLog.Position
+
     private func log(_ count: Int, capacity: Int, after last: UInt64 = 0) -> EventLog {
-        var log = EventLog(capacity: capacity, lastSequence: last)
+        var log = EventLog(mostOfUser: capacity, mostOfAll: capacity, lastSequence: last)
         for number in 0..<count { log.append(.changed, StorePath("f\(number)")!, time: Int64(number), origin: .outside) }
         return log
     }
 
     @Test func aReaderGetsEachEventOnceAndInOrder() {
         let log = log(10, capacity: 16)
-        let first = log.events(after: 0, limit: 4) { _ in true }
-        #expect(first.events.map(\.sequence) == [1, 2, 3, 4] && !first.hasOverflowed && first.next == 4)
+        let first = log.events(after: Position(after: 0), limit: 4) { _ in true }
+        #expect(first.events.map(\.sequence) == [1, 2, 3, 4] && first.missed.isEmpty && first.next.sequence == 4)
         let rest = log.events(after: first.next, limit: 100) { _ in true }
-        #expect(rest.events.map(\.sequence) == Array(5...10) && rest.next == 10)
-        let last = log.events(after: 10, limit: 100) { _ in true }
-        #expect(last.events.isEmpty && !last.hasOverflowed && last.next == 10)
+        #expect(rest.events.map(\.sequence) == Array(5...10) && rest.next.sequence == 10)
+        let last = log.events(after: Position(after: 10), limit: 100) { _ in true }
+        #expect(last.events.isEmpty && last.missed.isEmpty && last.next.sequence == 10)
     }
 
     @Test func whatIsNotWantedIsPassedOver() {
-        let page = log(10, capacity: 16).events(after: 0, limit: 2) { $0.path == StorePath("f7") }
-        #expect(page.events.map(\.sequence) == [8] && page.next == 10)
+        let page = log(10, capacity: 16).events(after: Position(after: 0), limit: 2) { $0.path == StorePath("f7") }
+        #expect(page.events.map(\.sequence) == [8] && page.next.sequence == 10)
     }
 
     @Test(arguments: [(9, false), (8, false), (7, true), (0, true)])
     func aReaderThatIsTooSlowIsToldSo(after: UInt64, overflow: Bool) {
         // Of twelve events the last four are kept.
-        let page = log(12, capacity: 4).events(after: after, limit: 100) { _ in true }
-        #expect(page.hasOverflowed == overflow)
+        let page = log(12, capacity: 4).events(after: Position(after: after), limit: 100) { _ in true }
+        #expect(page.missed.isEmpty != overflow)
         #expect(page.events.map(\.sequence) == Array(max(after + 1, 9)...12))
     }
 
     @Test func aNumberOfAnotherMountIsAnOverflow() {
         for number in [50, UInt64.max] {
-            #expect(log(3, capacity: 4).events(after: number, limit: 9) { _ in true }.hasOverflowed)
+            #expect(log(3, capacity: 4).events(after: Position(after: number), limit: 9) { _ in true }.missed == [.root])
         }
         let later = log(3, capacity: 4, after: 100)
-        #expect(later.events(after: 50, limit: 9) { _ in true }.hasOverflowed)
-        #expect(later.events(after: 100, limit: 9) { _ in true }.events.map(\.sequence) == [101, 102, 103])
+        #expect(later.events(after: Position(after: 50), limit: 9) { _ in true }.missed == [.root])
+        #expect(later.events(after: Position(after: 100), limit: 9) { _ in true }.events.map(\.sequence) == [101, 102, 103])
     }
 
     @Test(arguments: [(1, "f11", true), (1, "f10", false), (4, "f8", true), (9, "f8", true), (9, "f7", false)])
@@ -48,20 +50,64 @@ struct EventLogTests {
 
     @Test func whatWasLostIsAnOverflowForAll() {
         var log = log(3, capacity: 8)
-        log.lose()
-        #expect(log.events(after: 3, limit: 9) { _ in true }.hasOverflowed)
+        log.lose(.root)
+        #expect(log.events(after: Position(after: 3), limit: 9) { _ in true }.missed == [.root])
         log.append(.deleted, StorePath("x")!, time: 0, origin: .outside)
-        let page = log.events(after: 4, limit: 9) { _ in true }
-        #expect(page.events.map(\.sequence) == [5] && !page.hasOverflowed)
+        let page = log.events(after: Position(after: 4), limit: 9) { _ in true }
+        #expect(page.events.map(\.sequence) == [5] && page.missed.isEmpty)
+    }
+
+    @Test func whatOneUserDoesDoesNotPushOutWhatOthersDid() {
+        var log = EventLog(mostOfUser: 4, mostOfAll: 100)
+        log.append(.changed, StorePath("alice/doc")!, time: 0, origin: .user(1))
+        for number in 0..<500 { log.append(.changed, StorePath("bob/folder/\(number)")!, time: 0, origin: .process(id: 7, user: 2, name: "sh")) }
+        log.append(.changed, StorePath("outside")!, time: 0, origin: .outside)
+        let page = log.events(after: Position(after: 0), limit: 100) { _ in true }
+        #expect(page.events.map(\.sequence) == [1] + (498...502))
+        #expect(page.missed == [StorePath("bob/folder")!])
+        // Once.
+        #expect(log.events(after: page.next, limit: 100) { _ in true }.missed.isEmpty)
+        let half = log.events(after: Position(after: 0), limit: 1) { _ in true }
+        #expect(half.missed == [StorePath("bob/folder")!])
+        let rest = log.events(after: half.next, limit: 100) { _ in true }
+        #expect(rest.missed.isEmpty && rest.events.map(\.sequence) == Array(498...502))
+        // What is lost after a reader was told is told again.
+        log.append(.changed, StorePath("bob/more")!, time: 0, origin: .user(2))
+        #expect(log.events(after: half.next, limit: 100) { _ in true }.missed == [StorePath("bob/folder")!])
+        #expect(log.events(after: Position(after: 498), limit: 100) { _ in true }.missed.isEmpty)
+    }
+
+    @Test func allTogetherHaveABoundToo() {
+        var log = EventLog(mostOfUser: 4, mostOfAll: 10)
+        for user in 0..<200 { log.append(.changed, StorePath("f\(user)")!, time: 0, origin: .user(UInt32(user))) }
+        let page = log.events(after: Position(after: 0), limit: 100) { _ in true }
+        #expect(page.events.map(\.sequence) == Array(191...200) && page.missed.contains(.root))
+        #expect(log.events(after: Position(after: 190), limit: 100) { _ in true }.missed.isEmpty)
+        for number in 0..<20 { log.append(.changed, StorePath("g\(number)")!, time: 0, origin: .user(199)) }
+        let end = log.events(after: Position(after: 196), limit: 100) { _ in true }
+        #expect(end.events.map(\.sequence) == [197, 198, 199] + (217...220))
+    }
+
+    @Test func whatIsMissedHasItsFolder() {
+        var missed = MissedEvents()
+        for (number, path) in ["a/b/c", "a/b/d/e", "a/b"].enumerated() { missed.add(StorePath(path)!, by: 1, sequence: UInt64(number)) }
+        missed.add(StorePath("x")!, by: 2, sequence: 9)
+        #expect(missed.places(after: 0, since: 0) == [StorePath("a/b")!, StorePath("x")!])
+        #expect(missed.places(after: 2, since: 0) == [StorePath("x")!])
+        #expect(missed.places(after: 0, since: 4).isEmpty && missed.moment == 4)
+        // The places stay few.
+        for user in 10..<1_000 { missed.add(StorePath("y/\(user)")!, by: UInt32(user), sequence: 10) }
+        let places = missed.places(after: 9, since: 4)
+        #expect(places.count == 64 && places.contains(.root) && places.contains(StorePath("y/999")!))
     }
 
     @Test func anEmptyLogHasNothingToMiss() {
-        let page = EventLog(capacity: 4).events(after: 0, limit: 9) { _ in true }
-        #expect(page.events.isEmpty && !page.hasOverflowed && page.next == 0)
+        let page = EventLog(mostOfUser: 4, mostOfAll: 4).events(after: Position(after: 0), limit: 9) { _ in true }
+        #expect(page.events.isEmpty && page.missed.isEmpty && page.next.sequence == 0)
     }
 
     @Test func anEventConcernsItsItemAndTheFoldersAround() {
-        var log = EventLog(capacity: 4)
+        var log = EventLog(mostOfUser: 4, mostOfAll: 4)
         let event = log.append(.moved, StorePath("b/x")!, from: StorePath("a/x")!, time: 0, origin: .outside)
         for (item, contents, concerns) in [
             ("a/x", false, true), ("b/x", false, true), ("a", true, true), ("a", false, false), ("", true, true),

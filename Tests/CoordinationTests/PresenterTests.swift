@@ -227,12 +227,13 @@ struct PresenterTests {
     @Test func presentersGoWithWhatIsMoved() {
         var table = PresenterTable()
         let (item, folder) = (table.register(Self.presenter("a/b")), table.register(Self.presenter("a", contents: true)))
-        #expect(Set(table.presenters(within: Self.path("a"))) == [item, folder])
+        let user = stranger.user
+        #expect(Set(table.presenters(within: Self.path("a"), of: user)) == [item, folder])
         table.moved(from: Self.path("a"), to: Self.path("c/d"), [item, folder])
         #expect(table[item]?.path == Self.path("c/d/b") && table[folder]?.path == Self.path("c/d"))
-        #expect(Set(table.presenters(of: Self.path("c/d/b"), contents: false)) == [item, folder])
-        #expect(table.presenters(of: Self.path("a/b"), contents: false) == [])
+        #expect(Set(table.presenters(of: Self.path("c/d/b"), contents: false, of: user)) == [item, folder])
+        #expect(table.presenters(of: Self.path("a/b"), contents: false, of: user) == [])
         table.setPath(Self.path("x"), of: item)
-        #expect(table.presenters(of: Self.path("x"), contents: false) == [item])
+        #expect(table.presenters(of: Self.path("x"), contents: false, of: user) == [item])
     }
 }

@@ -1,4 +1,5 @@
 import Coordination
+import Glibc
 import StorePrimitives
 
 /// Presenters: registered, asked and told.
@@ -17,8 +18,10 @@ extension Coordinator {
             guard !session.isEnded, shares.take(.presenters, for: session.owner.user) else { return nil }
             if state.listener == nil {
                 isFirst = true
-                state.listener = events.listen(isPaced: false) { [unowned self] in tellPresenters() }
-                state.lastEvent = events.lastKnownSequence
+                state.listener = events.listen(pacedFor: nil) { [unowned self] in tellPresenters(waiting: true) }
+            }
+            if state.told[session.owner.user] == nil {
+                state.told[session.owner.user] = EventLog.Position(after: events.lastKnownSequence)
             }
             let id = state.presenters.register(
                 Presenter(of: path, coversContents: coversContents, owner: session.owner, moment: session.moment,
@@ -83,7 +86,9 @@ extension Coordinator {
             session.presenters.remove(id)
             shares.giveBack(.presenters, for: session.owner.user)
         }
+        let user = state.presenters[id]?.owner.user
         for inquiry in state.presenters.remove(id) { finished(inquiry, &state, &actions) }
+        if let user, !state.presenters.hasAny(of: user) { state.told[user] = nil }
         if state.presenters.isEmpty, let listener = state.listener.take() { events.endListening(listener) }
     }
 
@@ -98,44 +103,66 @@ extension Coordinator {
     ) {
         guard let session = state.sessions[id] else { return }
         session.post(message)
-        if !actions.sessions.contains(where: { $0 === session }) { actions.sessions.append(session) }
+        actions.tell(session)
     }
 
-    /// Tells presenters what has happened, and follows what was moved. On the hub's thread, and on the coordinator's.
-    func tellPresenters() { telling.withLock { tellNext() } }
+    /// Tells presenters what has happened, and follows what was moved. On the hub's thread, and on the coordinator's, which does not
+    /// wait for the other.
+    func tellPresenters(waiting: Bool) {
+        if waiting { telling.withLock(tellInTurns) } else { telling.withLockIfFree(tellInTurns) }
+    }
 
-    private func tellNext() {
-        while true {
-            let last = state.withLock { $0.listener == nil ? nil : $0.lastEvent }
-            guard let last else { return }
-            let page = events.events(after: last, limit: Self.mostEvents) { _ in true }
-            guard page.next > last || page.hasOverflowed else { return }
-            let isCurrent = change { state, actions in
-                // Nobody listened any more, and somebody does again.
-                guard state.listener != nil, state.lastEvent == last else { return false }
-                state.lastEvent = page.next
-                if page.hasOverflowed {
-                    for session in state.sessions.values { session.lose() }
-                    actions.sessions = Array(state.sessions.values)
-                }
-                return true
-            }
-            guard isCurrent else { continue }
-            for event in page.events { tell(event) }
-            guard page.events.count == Self.mostEvents else { return }
-        }
+    /// Each user's presenters are told for a moment: those of a user who has many are told late, and find that they have missed
+    /// something, and nobody else's do.
+    private func tellInTurns() {
+        let users = state.withLock { Array($0.told.keys) }
+        // Not until all are told: the hub's thread has more to do.
+        if users.map(tellForAMoment).contains(true) { events.tellAgain() }
     }
 
     private static let mostEvents = 500
+    /// In nanoseconds.
+    private static let moment: UInt64 = 2_000_000
 
-    private func tell(_ event: StoreEvent) {
+    /// Tells a user's presenters. Whether there is more to tell.
+    private func tellForAMoment(_ user: uid_t) -> Bool {
+        guard let before = state.withLock({ $0.told[user] }) else { return false }
+        let page = events.events(after: before, limit: Self.mostEvents) { _ in true }
+        guard page.next != before else { return false }
+        for place in page.missed {
+            let audience = state.withLock { $0.presenters.presenters(of: place, contents: true, of: user) }
+            inParts(audience) { part, state, actions in
+                for id in part {
+                    guard let session = state.sessions[id] else { continue }
+                    session.lose()
+                    actions.tell(session)
+                }
+            }
+        }
+        var told = page.next
+        let end = Self.now + Self.moment
+        for (index, event) in page.events.enumerated() {
+            tell(event, of: user)
+            guard Self.now >= end, index + 1 < page.events.count else { continue }
+            told.sequence = event.sequence
+            break
+        }
+        return state.withLock { state in
+            // Nobody of the user's listened any more, and somebody does again.
+            guard state.told[user] == before else { return true }
+            state.told[user] = told
+            return told != page.next || page.events.count == Self.mostEvents
+        }
+    }
+
+    private func tell(_ event: StoreEvent, of user: uid_t) {
         // A folder takes what is in it along.
         let takesContents = event.kind == .moved || event.kind == .deleted
         let (audience, moved) = state.withLock { state in
-            let audience = state.presenters.presenters(of: event.path, contents: event.kind == .deleted)
+            let audience = state.presenters.presenters(of: event.path, contents: event.kind == .deleted, of: user)
             guard let old = event.oldPath else { return (audience, [PresenterID]()) }
-            let before = state.presenters.presenters(of: old, contents: takesContents)
-            return (audience + before, state.presenters.presenters(within: old))
+            let before = state.presenters.presenters(of: old, contents: takesContents, of: user)
+            return (audience + before, state.presenters.presenters(within: old, of: user))
         }
         inParts(Set(audience).sorted()) { part, state, actions in
             for id in part where !isOwn(event, state.sessions[id]) { post(.event(id, event), to: id, &state, &actions) }

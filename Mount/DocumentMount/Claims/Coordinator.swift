@@ -23,8 +23,8 @@ final class Coordinator: Sendable {
         /// Claims that have begun, and whose presenters are asked once it is known what these may write.
         var awaitingRights: Set<ClaimID> = []
         var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
-        /// The events up to this one have been told to presenters.
-        var lastEvent: UInt64 = 0
+        /// Up to where the presenters of each user have been told of events.
+        var told: [uid_t: EventLog.Position] = [:]
         var listener: EventHub.ListenerID?
     }
 
@@ -54,6 +54,10 @@ final class Coordinator: Sendable {
         var snapshots: [WantedSnapshot] = []
         /// Claims that have ended, whose snapshots go.
         var ended: [ClaimID] = []
+
+        mutating func tell(_ session: PresenterSession) {
+            if !sessions.contains(where: { $0 === session }) { sessions.append(session) }
+        }
     }
 
     /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
@@ -137,7 +141,7 @@ final class Coordinator: Sendable {
 
     /// What time brings. Returns how long nothing else is expected, in seconds.
     private func work() -> Double {
-        tellPresenters()
+        tellPresenters(waiting: false)
         askPresentersWhoMayWrite()
         grantWhatNobodyWrites()
         letGoOfTheKilled()

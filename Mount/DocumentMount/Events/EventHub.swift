@@ -10,6 +10,9 @@ import Synchronization
 /// Operations `tell`, which costs them a lock and an append; while anybody listens also a look at who does it, some 20 µs for
 /// each process. Which document it is (the index) is found out on a thread of the hub's own, which is woken at once while
 /// anybody listens, else once in many events.
+///
+/// What waits and what is kept is counted for whoever did it: what a user does beyond that is told as a place to look at again. Those
+/// who listen are told in turns, a user's listeners the more seldom the more they are.
 final class EventHub: Sendable {
     enum Doer: Sendable {
         case caller(Caller)
@@ -17,6 +20,15 @@ final class EventHub: Sendable {
         case process(pid_t)
         case user(uid_t)
         case outside
+
+        /// Nil: outside of the mount.
+        var user: uid_t? {
+            switch self {
+            case .caller(let caller): caller.uid
+            case .user(let user): user
+            case .process, .outside: nil
+            }
+        }
     }
 
     private struct Happening {
@@ -30,25 +42,24 @@ final class EventHub: Sendable {
         let origin: StoreEvent.Origin?
         let time: Int64
 
-        var isOutside: Bool {
-            switch doer {
-            case .caller, .user: false
-            case .process, .outside: true
-            }
-        }
+        var isOutside: Bool { doer.user == nil }
     }
 
     private struct State {
         var happenings: [Happening] = []
         /// Those that are being made events.
         var settling: [Happening] = []
-        var isLost = false
+        /// How many of `happenings` each user did.
+        var counts: [uid_t?: Int] = [:]
+        /// What there was no place for.
+        var missed = MissedEvents()
         var listeners: [ListenerID: Listener] = [:]
         var last: UInt64 = 0
     }
 
     private struct Listener {
-        let isPaced: Bool
+        /// Nil: told at once.
+        let pacedFor: uid_t?
         let body: @Sendable () -> Void
     }
 
@@ -72,12 +83,12 @@ final class EventHub: Sendable {
     /// The folder that a path is in, where it is not told.
     private let folder: @Sendable (StorePath) -> FileIdentity?
 
-    /// Some 2 MiB: a minute of a busy store, hours of a usual one.
-    private static let kept = 8_192
+    /// Of a user some 2 MiB: a minute of a busy store, hours of a usual one.
+    private static let (mostKeptOfUser, mostKept) = (8_192, 32_768)
     /// Without listeners the thread is woken once in so many.
     private static let batch = 1_024
-    /// More are not kept for the thread, which is as far behind then as a reader may be.
-    private static let mostWaiting = 8_192
+    /// More do not wait for the thread.
+    private static let (mostWaitingOfUser, mostWaiting) = (2_048, 8_192)
 
     private static let longestPath = Int(PATH_MAX)
 
@@ -85,7 +96,8 @@ final class EventHub: Sendable {
         self.document = document
         self.folder = folder
         // Microseconds since 1970: numbers of an earlier mount are smaller, and its readers see that they missed something.
-        log = Guarded(EventLog(capacity: Self.kept, lastSequence: UInt64(clamping: Clock.now / 1_000)))
+        log = Guarded(EventLog(
+            mostOfUser: Self.mostKeptOfUser, mostOfAll: Self.mostKept, lastSequence: UInt64(clamping: Clock.now / 1_000)))
     }
 
     // MARK: - Telling
@@ -109,7 +121,11 @@ final class EventHub: Sendable {
         let happening = Happening(
             kind: kind, path: path, oldPath: oldPath, folder: known(folder, of: path), oldFolder: known(oldFolder, of: oldPath), doer: doer, origin: origin, time: Clock.now)
         let wakes = state.withLock { state in
-            if state.happenings.count >= Self.mostWaiting { (state.happenings, state.isLost) = ([], true) }
+            guard state.happenings.count < Self.mostWaiting, state.counts[doer.user, default: 0] < Self.mostWaitingOfUser else {
+                state.missed.add(oldPath.map { $0.commonFolder(with: path) } ?? path, by: doer.user)
+                return false
+            }
+            state.counts[doer.user, default: 0] += 1
             state.happenings.append(happening)
             return state.happenings.count == (state.listeners.isEmpty ? Self.batch : 1)
         }
@@ -138,7 +154,7 @@ final class EventHub: Sendable {
 
     /// More happened than anybody knows of.
     func lose() {
-        state.withLock { ($0.happenings, $0.isLost) = ([], true) }
+        state.withLock { $0.missed.add(.root, by: nil) }
         wake.signal()
     }
 
@@ -146,11 +162,12 @@ final class EventHub: Sendable {
     func hasLatelyTold(of path: StorePath, _ kind: StoreEvent.Kind? = nil) -> Bool {
         let since = Clock.now - Self.moment
         func isOfKind(_ other: StoreEvent.Kind) -> Bool { kind == nil || kind == other }
-        let isWaiting = state.withLock { state in
-            (state.settling + state.happenings).reversed().prefix { $0.time > since }.contains {
+        func isAmong(_ happenings: [Happening]) -> Bool {
+            happenings.reversed().lazy.prefix { $0.time > since }.contains {
                 isOfKind($0.kind) && ($0.path == path || $0.oldPath == path) && !$0.isOutside
             }
         }
+        let isWaiting = state.withLock { isAmong($0.happenings) || isAmong($0.settling) }
         return isWaiting || log.withLock { log in
             log.hasLately(Self.batch) {
                 $0.time > since && isOfKind($0.kind) && ($0.path == path || $0.oldPath == path) && $0.origin != .outside
@@ -163,13 +180,13 @@ final class EventHub: Sendable {
 
     // MARK: - Listening
 
-    /// Has `body` called, on the hub's thread and with no lock held, when there are new events. It is to be short. `isPaced`: the
-    /// more of these there are, the more seldom they are told.
-    func listen(isPaced: Bool, _ body: @escaping @Sendable () -> Void) -> ListenerID {
+    /// Has `body` called, on the hub's thread and with no lock held, when there are new events. It is to be short.
+    /// - Parameter pacedFor: whose listener it is: the more a user has, the more seldom they are told. Nil: it is told at once.
+    func listen(pacedFor user: uid_t?, _ body: @escaping @Sendable () -> Void) -> ListenerID {
         state.withLock { state in
             state.last += 1
             let id = ListenerID(rawValue: state.last)
-            state.listeners[id] = Listener(isPaced: isPaced, body: body)
+            state.listeners[id] = Listener(pacedFor: user, body: body)
             listenersChanged(state)
             return id
         }
@@ -184,7 +201,7 @@ final class EventHub: Sendable {
 
     private func listenersChanged(_ state: borrowing State) {
         isListenedTo.store(!state.listeners.isEmpty, ordering: .relaxed)
-        isUrgent.store(state.listeners.values.contains { !$0.isPaced }, ordering: .relaxed)
+        isUrgent.store(state.listeners.values.contains { $0.pacedFor == nil }, ordering: .relaxed)
     }
 
     /// The number of the last event until now.
@@ -196,20 +213,24 @@ final class EventHub: Sendable {
     /// The same of those that are known by now: waits for nothing.
     var lastKnownSequence: UInt64 { log.withLock { $0.lastSequence } }
 
-    func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> EventLog.Page {
-        log.withLock { $0.events(after: sequence, limit: limit, where: isWanted) }
+    func events(after position: EventLog.Position, limit: Int, where isWanted: (StoreEvent) -> Bool) -> EventLog.Page {
+        log.withLock { $0.events(after: position, limit: limit, where: isWanted) }
     }
+
+    /// Has those called again that are told at once, after the others.
+    func tellAgain() { wake.signal() }
 
     // MARK: - The thread
 
     func start() {
         thread.withLock {
             $0 = NamedThread("quire-events") { [self] in
-                var told: (last: UInt64, time: Int64) = (0, 0)
+                var told: [uid_t: Told] = [:]
+                var pause: Int64?
                 while !isOver.load(ordering: .relaxed) {
-                    wake.wait()
+                    if let pause { wake.wait(seconds: Double(pause) / 1e9) } else { wake.wait() }
                     tellAtOnce()
-                    tellPaced(&told)
+                    pause = tellPaced(&told)
                 }
             }
         }
@@ -218,27 +239,43 @@ final class EventHub: Sendable {
     private func tellAtOnce() {
         guard isUrgent.load(ordering: .relaxed) else { return }
         _ = settle()
-        for listener in state.withLock({ Array($0.listeners.values) }) where !listener.isPaced { listener.body() }
+        for listener in state.withLock({ Array($0.listeners.values) }) where listener.pacedFor == nil { listener.body() }
+    }
+
+    private struct Told {
+        /// The last event there was.
+        var last: UInt64 = 0
+        var time: Int64 = .min / 2
     }
 
     /// What a listener costs, for some of the machine's time to be left.
     private static let pause: Int64 = 250_000
 
-    /// Waits until it is time to tell those again that are not told at once.
-    private func tellPaced(_ told: inout (last: UInt64, time: Int64)) {
-        let count = state.withLock { state in state.listeners.values.count { $0.isPaced } }
-        let due = told.time + Int64(count) * Self.pause
-        while !isOver.load(ordering: .relaxed) {
-            let left = due - cl_monotonic_ns()
-            if left <= 0 { break }
-            wake.wait(seconds: Double(left) / 1e9)
-            tellAtOnce()
+    /// Tells the listeners of each user whose time has come. Returns after how long others are to be told; nil: when more happens.
+    private func tellPaced(_ told: inout [uid_t: Told]) -> Int64? {
+        let counts: [uid_t: Int] = state.withLock { state in
+            var counts: [uid_t: Int] = [:]
+            for user in state.listeners.values.compactMap(\.pacedFor) { counts[user, default: 0] += 1 }
+            return counts
         }
+        told = told.filter { counts[$0.key] != nil }
+        let now = cl_monotonic_ns()
+        var waits: [uid_t: Int64] = [:]
+        for (user, count) in counts { waits[user] = (told[user] ?? Told()).time + Int64(count) * Self.pause - now }
+        // What has happened is not looked at before: it would be, event by event.
+        if let least = waits.values.min(), least > 0 { return least }
         _ = settle()
         let last = log.withLock { $0.lastSequence }
-        guard last != told.last else { return }
-        told = (last, cl_monotonic_ns())
-        for listener in state.withLock({ Array($0.listeners.values) }) where listener.isPaced { listener.body() }
+        var pause: Int64?
+        for (user, left) in waits where told[user]?.last != last {
+            if left > 0 {
+                pause = min(pause ?? left, left)
+            } else {
+                told[user] = Told(last: last, time: cl_monotonic_ns())
+                for listener in state.withLock({ Array($0.listeners.values) }) where listener.pacedFor == user { listener.body() }
+            }
+        }
+        return pause
     }
 
     func stop() {
@@ -265,12 +302,11 @@ final class EventHub: Sendable {
     /// Makes events of what has happened. Whether there are new ones.
     private func settle() -> Bool {
         settling.withLock {
-            let (happenings, isLost) = state.withLock { state in
-                defer { (state.settling, state.happenings, state.isLost) = (state.happenings, [], false) }
-                return (state.happenings, state.isLost)
+            let (happenings, missed) = state.withLock { state in
+                defer { (state.settling, state.happenings, state.counts, state.missed) = (state.happenings, [], [:], MissedEvents()) }
+                return (state.happenings, state.missed)
             }
             defer { state.withLock { $0.settling = [] } }
-            if isLost { log.withLock { $0.lose() } }
             for happening in happenings {
                 let origin = happening.origin ?? lateOrigin(of: happening)
                 // Looking it up costs more than most operations, and later the path may be another document's.
@@ -281,7 +317,8 @@ final class EventHub: Sendable {
                         origin: origin, folder: happening.folder, oldFolder: happening.oldFolder)
                 }
             }
-            return isLost || !happenings.isEmpty
+            for (place, user) in missed.places { log.withLock { $0.lose(place, by: user) } }
+            return !missed.isEmpty || !happenings.isEmpty
         }
     }
 }

@@ -2,38 +2,65 @@ public import StorePrimitives
 
 /// The latest events of a mount, for readers who come at their own pace.
 ///
-/// It holds a limited number and never waits: a reader that is slower than its events finds that some are missing, and
-/// looks at the store again.
+/// It holds a limited number of each user's events and never waits: a reader that is slower than its events finds where some are
+/// missing, and looks there again. What one user does does not push out what others have done.
 public struct EventLog: Sendable {
+    /// Up to where a reader has come.
+    public struct Position: Hashable, Sendable {
+        /// The events up to this number are seen.
+        public var sequence: UInt64
+        /// What was lost until then is told.
+        fileprivate var moment: UInt64 = 0
+
+        public init(after sequence: UInt64) { self.sequence = sequence }
+    }
+
     /// What one reader gets.
     public struct Page: Hashable, Sendable {
         public let events: [StoreEvent]
-        /// Events that the reader has not seen are gone.
-        public let hasOverflowed: Bool
+        /// Where events that the reader has not seen are gone: an item, or a folder with everything in it.
+        public let missed: [StorePath]
         /// What to ask for next.
-        public let next: UInt64
+        public let next: Position
 
-        public init(events: [StoreEvent], hasOverflowed: Bool, next: UInt64) {
-            (self.events, self.hasOverflowed, self.next) = (events, hasOverflowed, next)
+        public init(events: [StoreEvent], missed: [StorePath], next: Position) {
+            (self.events, self.missed, self.next) = (events, missed, next)
         }
     }
 
-    private var events: [StoreEvent] = []
-    /// Where the oldest stands in `events` once these are as many as they may be.
+    private struct Entry: Sendable {
+        let sequence: UInt64
+        /// Nil: gone.
+        var event: StoreEvent?
+    }
+
+    /// In order. Those that are gone go from here when they are many.
+    private var entries: [Entry] = []
+    /// The first that is not gone.
     private var start = 0
-    public let capacity: Int
+    private var goneCount = 0
+    private var counts: [UInt32?: Int] = [:]
+    /// Each user's oldest event is at this index or above it.
+    private var oldest: [UInt32?: Int] = [:]
+    private var missed = MissedEvents()
+    private let first: UInt64
+    public let mostOfUser: Int
+    public let mostOfAll: Int
     /// The number of the last event; 0 before the first.
     public private(set) var lastSequence: UInt64
 
     /// - Parameters:
-    ///   - capacity: how many events are kept, some 200 bytes each; one at least.
+    ///   - mostOfUser: how many events are kept of one user, and of nobody knows whom; some 200 bytes each; one at least.
+    ///   - mostOfAll: how many are kept in all.
     ///   - lastSequence: to go on where an earlier mount of the store left off, so that its readers see that they missed some.
-    public init(capacity: Int, lastSequence: UInt64 = 0) {
-        self.capacity = max(1, capacity)
-        self.lastSequence = lastSequence
+    public init(mostOfUser: Int, mostOfAll: Int, lastSequence: UInt64 = 0) {
+        (self.mostOfUser, self.mostOfAll) = (max(1, mostOfUser), max(1, mostOfAll))
+        (self.lastSequence, first) = (lastSequence, lastSequence)
     }
 
-    /// Adds an event, numbered. O(1).
+    private var count: Int { entries.count - goneCount }
+
+    /// Adds an event, numbered. O(1) on average.
     @discardableResult
     public mutating func append(
         _ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, document: Int64? = nil, time: Int64,
@@ -43,38 +70,75 @@ public struct EventLog: Sendable {
         let event = StoreEvent(
             sequence: lastSequence, kind: kind, document: document, path: path, oldPath: oldPath, time: time,
             origin: origin, folder: folder, oldFolder: oldFolder)
-        if events.count < capacity {
-            events.append(event)
-        } else {
-            events[start] = event
-            start = (start + 1) % capacity
-        }
+        let user = origin.user
+        if counts[user, default: 0] >= mostOfUser { loseOldest(of: user) } else if count >= mostOfAll { loseOldest() }
+        entries.append(Entry(sequence: lastSequence, event: event))
+        counts[user, default: 0] += 1
         return event
     }
 
-    /// Things happened of which nobody knows what: all readers find that they have missed something.
-    public mutating func lose() {
+    /// Things happened at a place, or in it, of which nobody knows what.
+    public mutating func lose(_ place: StorePath, by user: UInt32? = nil) {
         lastSequence += 1
-        (events, start) = ([], 0)
+        missed.add(place, by: user, sequence: lastSequence)
+    }
+
+    private mutating func loseOldest(of user: UInt32?) {
+        let from = max(start, oldest[user] ?? 0)
+        guard let index = entries[from...].firstIndex(where: { $0.event?.origin.user == user && $0.event != nil }) else { return }
+        oldest[user] = index + 1
+        lose(at: index)
+    }
+
+    private mutating func loseOldest() {
+        if let index = entries[start...].firstIndex(where: { $0.event != nil }) { lose(at: index) }
+    }
+
+    private mutating func lose(at index: Int) {
+        guard let event = entries[index].event.take() else { return }
+        let place = event.oldPath.map { $0.commonFolder(with: event.path) } ?? event.path
+        missed.add(place, by: event.origin.user, sequence: event.sequence)
+        goneCount += 1
+        let left = (counts[event.origin.user] ?? 0) - 1
+        counts[event.origin.user] = left > 0 ? left : nil
+        while start < entries.count, entries[start].event == nil { start += 1 }
+        if goneCount > max(64, count / 2) { removeGone() }
+    }
+
+    private mutating func removeGone() {
+        entries.removeAll { $0.event == nil }
+        (start, goneCount, oldest) = (0, 0, [:])
     }
 
     /// Whether one of the last `count` events is such.
     public func hasLately(_ count: Int, _ isSuch: (StoreEvent) -> Bool) -> Bool {
-        (0..<min(count, events.count)).contains { back in isSuch(events[(start + events.count - 1 - back) % events.count]) }
+        entries.reversed().lazy.compactMap(\.event).prefix(max(0, count)).contains(where: isSuch)
     }
 
-    /// The events after number `sequence` that a reader wants, `limit` at most. O(events looked at).
-    public func events(after sequence: UInt64, limit: Int, where isWanted: (StoreEvent) -> Bool) -> Page {
-        let first = lastSequence + 1 - UInt64(clamping: events.count)
+    /// The events after a position that a reader wants, `limit` at most. O(events looked at).
+    public func events(after position: Position, limit: Int, where isWanted: (StoreEvent) -> Bool) -> Page {
         // A number that was never given comes from an earlier mount, whose later events nobody knows.
-        let hasOverflowed = sequence < first - 1 || sequence > lastSequence
-        var next = hasOverflowed ? first - 1 : sequence
+        let isForeign = position.sequence < first || position.sequence > lastSequence
+        var next = isForeign ? Position(after: first) : position
+        let missed = isForeign ? [.root] : missed.places(after: position.sequence, since: position.moment)
+        next.moment = self.missed.moment
         var page: [StoreEvent] = []
-        while next < lastSequence, page.count < limit {
-            let event = events[(start + Int(clamping: next + 1 - first)) % events.count]
-            if isWanted(event) { page.append(event) }
-            next += 1
+        for entry in entries[index(after: next.sequence)...] {
+            guard page.count < limit else { return Page(events: page, missed: missed, next: next) }
+            next.sequence = entry.sequence
+            if let event = entry.event, isWanted(event) { page.append(event) }
         }
-        return Page(events: page, hasOverflowed: hasOverflowed, next: next)
+        if page.count < limit { next.sequence = lastSequence }
+        return Page(events: page, missed: missed, next: next)
+    }
+
+    /// Where the first entry above a number is.
+    private func index(after sequence: UInt64) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if entries[middle].sequence <= sequence { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

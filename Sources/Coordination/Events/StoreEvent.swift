@@ -26,6 +26,14 @@ public struct StoreEvent: Hashable, Sendable {
         case user(UInt32)
         /// It was done beneath or beside the mount, or it is not known by whom.
         case outside
+
+        /// Nil if it is not known.
+        public var user: UInt32? {
+            switch self {
+            case .process(_, let user, _), .user(let user): user
+            case .outside: nil
+            }
+        }
     }
 
     /// Rises by one from event to event of a mount.

@@ -32,11 +32,13 @@ struct PresenterIndex: Sendable {
         }
     }
 
-    /// All of an item, and of the folders that hold it with what is in them. Linear in these.
-    func showing(_ path: StorePath) -> [PresenterID] { users.values.flatMap { $0.covering(path).joined() } }
+    func hasAny(of user: UInt32) -> Bool { users[user] != nil }
 
-    /// All of a folder and of what is in it. Linear in these.
-    func within(_ folder: StorePath) -> [PresenterID] {
-        users.values.flatMap { Array($0.items[folder]) + $0.items.inside(folder).joined() }
+    /// All of a user's of an item, and of the folders that hold it with what is in them. Linear in these.
+    func showing(_ path: StorePath, of user: UInt32) -> [PresenterID] { users[user].map { Array($0.covering(path).joined()) } ?? [] }
+
+    /// All of a user's of a folder and of what is in it. Linear in these.
+    func within(_ folder: StorePath, of user: UInt32) -> [PresenterID] {
+        users[user].map { Array($0.items[folder]) + $0.items.inside(folder).joined() } ?? []
     }
 }

@@ -97,14 +97,16 @@ public struct PresenterTable: Sendable {
         }
     }
 
-    /// Who presents an item, or something in it. Linear in these.
-    public func presenters(within item: StorePath) -> [PresenterID] { isEmpty ? [] : all.within(item) }
+    /// Whether a user presents anything. O(1).
+    public func hasAny(of user: UInt32) -> Bool { all.hasAny(of: user) }
 
-    /// Who presents an item, alone or with the folder it is in; with `contents` who presents something in it, too. Some may come twice.
-    /// Linear in these.
-    public func presenters(of item: StorePath, contents: Bool) -> [PresenterID] {
-        guard !isEmpty else { return [] }
-        return contents ? all.showing(item) + all.within(item) : all.showing(item)
+    /// A user's presenters of an item, or of something in it. Linear in these.
+    public func presenters(within item: StorePath, of user: UInt32) -> [PresenterID] { all.within(item, of: user) }
+
+    /// A user's presenters of an item, alone or with the folder it is in; with `contents` those of something in it, too. Some may come
+    /// twice. Linear in these.
+    public func presenters(of item: StorePath, contents: Bool, of user: UInt32) -> [PresenterID] {
+        contents ? all.showing(item, of: user) + all.within(item, of: user) : all.showing(item, of: user)
     }
 
     private func without(_ doer: Claimant, _ ids: [PresenterID]) -> [PresenterID] {

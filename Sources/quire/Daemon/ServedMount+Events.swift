@@ -30,17 +30,17 @@ private final class ServedEvents: EventFeed {
     private let item: StorePath
     private let kinds: Set<StoreEvent.Kind>?
     private let listening: Mutex<MountedStore.EventListener?>
-    private let next: Mutex<UInt64>
+    private let next: Mutex<EventLog.Position>
 
     init(
         mount: ServedMount, listener: Credentials, item: StorePath, kinds: Set<StoreEvent.Kind>?, since: UInt64?,
         wake: @escaping @Sendable () -> Void
     ) {
         (self.mount, self.listener, self.item, self.kinds) = (mount, listener, item, kinds)
-        listening = Mutex(mount.store.listen(wake))
+        listening = Mutex(mount.store.listen(for: listener.uid, wake))
         // What is waiting to be told becomes known by this, whether the peer asks for it or not.
         let last = mount.store.lastEvent
-        next = Mutex(since ?? last)
+        next = Mutex(EventLog.Position(after: since ?? last))
     }
 
     func next(limit: Int) -> WatchedEvents {
@@ -49,8 +49,8 @@ private final class ServedEvents: EventFeed {
             let page = mount.store.events(after: after, limit: limit, about: item, kinds: kinds, to: listener)
             next.withLock { $0 = page.next }
             // There may be more behind those that the listener may not know of.
-            if page.events.isEmpty, !page.hasOverflowed, page.next != after { continue }
-            return WatchedEvents(events: page.events.map(mount.shown), overflow: page.hasOverflowed, next: page.next)
+            if page.events.isEmpty, page.missed.isEmpty, page.next.sequence != after.sequence { continue }
+            return WatchedEvents(events: page.events.map(mount.shown), overflow: !page.missed.isEmpty, next: page.next.sequence)
         }
     }
 
