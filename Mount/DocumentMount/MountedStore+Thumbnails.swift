@@ -9,7 +9,7 @@ extension MountedStore {
     /// Why what stands at a path has no thumbnail; nil if it has one, or nobody has looked. Throws ENOENT if there is nothing that
     /// the caller may read.
     public func thumbnailRefusal(of path: StorePath, for caller: Credentials) throws(Errno) -> String? {
-        guard let thumbnails = fileSystem.thumbnails, thumbnails.reach.may(caller, path, R_OK), let status = thumbnails.status(of: path)
+        guard let thumbnails = fileSystem.thumbnails, let status = thumbnails.status(of: path, for: caller, R_OK)
         else { throw .noSuchFileOrDirectory }
         return thumbnails.cache.refusal(of: thumbnails.uri(of: path), ThumbnailVersion(status))
     }
@@ -31,7 +31,7 @@ extension MountedStore {
     /// Takes over a picture that an app has made of what a document holds now: its thumbnails are made of that. Nothing happens if
     /// the caller may not write the document, or if it cannot be kept.
     public func handOverThumbnail(_ image: [UInt8], of path: StorePath, for caller: Credentials) {
-        guard let thumbnails = fileSystem.thumbnails, thumbnails.reach.may(caller, path, W_OK), let status = thumbnails.status(of: path),
+        guard let thumbnails = fileSystem.thumbnails, let status = thumbnails.status(of: path, for: caller, W_OK),
             ThumbnailService.mayBeDrawn(status), let picture = try? MemoryFile.file(image)
         else { return }
         thumbnails.thumbnailer.handOver(picture, of: thumbnails.subject(path, isFolder: false), ThumbnailVersion(status))

@@ -84,7 +84,8 @@ final class PreviewFolder: PreviewItem {
     }
 
     var type: mode_t { S_IFDIR }
-    var key: [UInt8] { PreviewService.key(of: document) }
+    /// Not that of a folder that was here before.
+    var key: [UInt8] { PreviewService.key(of: document) + [0] }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         guard let status = service.thumbnails.status(of: document), status.st.st_mode & S_IFMT == S_IFREG else {

@@ -72,8 +72,8 @@ final class SharedThumbnailsOfSize: VirtualItem {
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        guard let document = document(ofSum: name, caller), service.reach.may(caller, document, R_OK),
-            let status = service.status(of: document), ThumbnailService.mayBeDrawn(status)
+        guard let document = document(ofSum: name, caller), let status = service.status(of: document, for: caller, R_OK),
+            ThumbnailService.mayBeDrawn(status)
         else { throw .noSuchFileOrDirectory }
         if let entry = service.entry(of: document, size, isPersonal: isPersonal) { return entry }
         if service.isUndrawn(document, status, size) {
@@ -120,6 +120,8 @@ final class SharedNames: Sendable {
     private let known = Guarded<[StorePath: Known]>([:])
     private let knownLinks = Guarded<[Shown: KnownLinks]>([:])
     private static let foldersKnown = 8
+    /// Of all of these, but for the last one.
+    private static let namesKnown = 200_000
     /// Permissions may change what is shown without another generation.
     private static let linksHold: Int64 = 1_000_000_000
 
@@ -136,7 +138,7 @@ final class SharedNames: Sendable {
             for sum in Self.sums(of: name) { documents[sum] = link.document }
         }
         knownLinks.withLock { known in
-            if known.count >= Self.foldersKnown { known.removeAll() }
+            makeRoom(for: documents.count, in: &known, \.documents.count)
             known[shown] = KnownLinks(generation: listing.generation, time: now, documents: documents)
         }
         return documents[sum]
@@ -151,10 +153,15 @@ final class SharedNames: Sendable {
             for sum in Self.sums(of: item.name) { names[sum] = item.name }
         }
         known.withLock { known in
-            if known.count >= Self.foldersKnown { known.removeAll() }
+            makeRoom(for: names.count, in: &known, \.names.count)
             known[folder] = Known(modified: modified, names: names)
         }
         return names[sum]
+    }
+
+    private func makeRoom<Key, Value>(for count: Int, in known: inout [Key: Value], _ size: (Value) -> Int) {
+        let all = known.values.reduce(count) { $0 + size($1) }
+        if known.count >= Self.foldersKnown || all > Self.namesKnown { known.removeAll() }
     }
 
     /// As file managers have them: of the name as it stands in a URI (Xfce up to 4.18), and of that after `./` (from 4.20 on).

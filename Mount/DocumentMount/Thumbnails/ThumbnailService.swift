@@ -87,6 +87,13 @@ final class ThumbnailService: Sendable {
         return cl_statx_fd(held.number, &status) == 0 ? status : nil
     }
 
+    /// The same, if the caller may use that very file in the way of `mode`.
+    func status(of path: StorePath, for caller: Credentials, _ mode: Int32) -> cl_status? {
+        var status = cl_status()
+        guard let held = reach.held(path, by: caller, mode), cl_statx_fd(held.number, &status) == 0 else { return nil }
+        return status
+    }
+
     /// Whether a picture that was found is the one of what its document holds now.
     func isCurrent(_ entry: ThumbnailCache.Entry, of path: StorePath, _ uri: String, _ size: ThumbnailSize) -> Bool {
         status(of: path).map { found(path, uri, $0, size) == entry } ?? false

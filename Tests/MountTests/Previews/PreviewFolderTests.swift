@@ -54,6 +54,15 @@ extension MountTests {
             }
         }
 
+        @Test func aDocumentIsShownWhereAFolderWas() throws {
+            try withMount(.root, prepare: "mkdir place") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    exec 5<.previews/place; rmdir place; echo hello >place; eventually 'ls .previews/place | grep facts.txt >/dev/null'
+                    rm place; mkdir place; touch place/doc; eventually 'ls .previews/place | grep doc >/dev/null'; ls .previews/place
+                    """) == "doc")
+            }
+        }
+
         /// The kernel judges by what stood there up to a second ago; the daemon by what stands there now.
         @Test func whoSwapsNamesSeesNothingOfAnothersDocument() throws {
             let prepare = """
