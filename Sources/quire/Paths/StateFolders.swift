@@ -14,7 +14,7 @@ package struct StateFolders {
     package init(store: [UInt8]) throws(CommandFailure) {
         let id = StoreID(canonicalPath: store)
         state = "\(try Self.stateHome())/\(id)"
-        runtime = Self.runtimeHome()
+        runtime = try Self.runtimeHome()
         socket = "\(runtime)/\(id).socket"
         thumbnails = try Self.thumbnailHome()
     }
@@ -26,11 +26,8 @@ package struct StateFolders {
         try refuseInside(store, thumbnails, remedy: "set XDG_CACHE_HOME to a folder outside it")
         try make(state, mode: 0o700)
         try make(runtime, mode: getuid() == 0 ? 0o755 : 0o700)
-        // Under /tmp someone else may have been first: their folder would hand them the socket.
-        var status = stat()
-        guard lstat(runtime, &status) == 0, FileSystem.isFolder(status), status.st_uid == getuid(),
-            status.st_mode & 0o022 == 0
-        else {
+        // Another user's folder would hand them the socket.
+        guard Self.isOwnAlone(runtime) else {
             throw CommandFailure("\(runtime): is not a folder of yours alone; remove it or set XDG_RUNTIME_DIR")
         }
     }
@@ -76,20 +73,30 @@ package struct StateFolders {
         return home + "/.cache/thumbnails"
     }
 
-    private static func runtimeHome() -> String {
+    private static func runtimeHome() throws(CommandFailure) -> String {
         if getuid() == 0 { return "/run/quire" }
         var status = stat()
         // A variable kept across su names another user's folder.
         if let set = environment("XDG_RUNTIME_DIR"), stat(set, &status) == 0, status.st_uid == getuid() {
             return set + "/quire"
         }
-        return "/tmp/quire-\(getuid())"
+        // Anybody may have been first there; and not every file system that has home folders has sockets.
+        let usual = "/tmp/quire-\(getuid())"
+        let isNothing = lstat(usual, &status) != 0 && errno == ENOENT
+        return isNothing || isOwnAlone(usual) ? usual : try ownRuntime()
+    }
+
+    private static func ownRuntime() throws(CommandFailure) -> String { try stateHome() + "/run" }
+
+    private static func isOwnAlone(_ folder: String) -> Bool {
+        var status = stat()
+        return lstat(folder, &status) == 0 && FileSystem.isFolder(status) && status.st_uid == getuid() && status.st_mode & 0o022 == 0
     }
 
     /// Where the socket of another user's mount of `store` may be, most likely first.
     package static func likelySockets(store: [UInt8], owner: UInt32) -> [String] {
         let id = StoreID(canonicalPath: store)
-        let folders = owner == getuid() ? [runtimeHome()] : []
+        let folders = owner == getuid() ? [try? runtimeHome(), try? ownRuntime()].compactMap { $0 } : []
         let usual = owner == 0 ? ["/run/quire"] : ["/run/user/\(owner)/quire", "/tmp/quire-\(owner)"]
         return (folders + usual).map { "\($0)/\(id).socket" }
     }

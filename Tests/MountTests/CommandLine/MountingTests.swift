@@ -52,6 +52,21 @@ extension MountTests {
                 """, in: "/")
         }
 
+        @Test(arguments: ["mkdir", "touch", "ln -s /var"])
+        func nobodyKeepsOthersFromMountingByANameInTmp(command: String) throws {
+            let mount = try Mount(.user)
+            defer { mount.end() }
+            let place = "/tmp/quire-\(try mount.shell("id -u", in: "/"))"
+            try #require(access(place, F_OK) != 0, "\(place) is there")
+            try mount.shell("\(command) \(place)", in: "/", as: 0)
+            defer { unlink(place); rmdir(place) }
+            try mount.shell("""
+                unset XDG_RUNTIME_DIR; quire mount "$S" "$M"; echo text >"$M/doc"
+                quire status "$M" | grep -F "$M" >/dev/null; quire tag add work "$M/doc"; ls "$M/.tags/work" | grep -x doc
+                quire unmount "$M"
+                """, in: "/")
+        }
+
         @Test func aBusyMountIsKeptAndItsHoldersAreNamed() throws {
             try withMount(prepare: "echo text >doc") { mount in
                 let result = try mount.attempt("""
