@@ -250,14 +250,15 @@ public final class MountedStore: Sendable {
         bounds[.keptBytes] = .init(forUser: Int(clamping: kept.bytesOfUser), forAll: Int(clamping: kept.bytes))
         let hasPictures = configuration.isSystem && configuration.options.virtualFolders != .off
         if hasPictures { bounds[.thumbnailBytes] = ThumbnailCache.bound(for: configuration.thumbnailFolder) }
-        return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes])
+        return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes], accounts: .ofSystem())
     }
 
     private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {
+        var bounds = IndexBounds()
+        // Nobody but root and the user who mounted uses the mount.
+        if !configuration.options.allowOther { bounds.bytes.forUser = bounds.bytes.forAll }
+        DocumentIndex.removeTemporary(configuration.spareIndex)
         do throws(IndexError) {
-            var bounds = IndexBounds()
-            // Nobody but root and the user who mounted uses the mount.
-            if !configuration.options.allowOther { bounds.bytes.forUser = bounds.bytes.forAll }
             let index = try DocumentIndex(folder: configuration.stateFolder, bounds: bounds)
             if case .rebuilt(let reason, let aside) = index.outcome {
                 log.warning("the index was damaged (\(reason)) and is built anew; the old one is kept as \(aside)")
@@ -268,6 +269,15 @@ public final class MountedStore: Sendable {
                 "\(configuration.stateFolder): the index is of version \(found), made by a newer Quire; this one knows up to "
                     + "version \(supported). Use the newer Quire, or move the index away: tags are in the documents, but "
                     + "recents would be lost")
+        } catch .diskFull {
+            // A store whose index has no room is served all the same: whoever fills the disk would keep everybody from it.
+            log.warning("""
+                \(configuration.stateFolder): no room left for the index; until the mount ends it is in \(configuration.spareIndex), \
+                and does not know what was used recently
+                """)
+            do throws(IndexError) { return try DocumentIndex(temporaryIn: configuration.spareIndex, bounds: bounds) } catch {
+                throw MountFailure("\(configuration.stateFolder): no room left for the index, and none in its place: \(error)")
+            }
         } catch {
             throw MountFailure("\(configuration.stateFolder): \(error)")
         }
@@ -284,6 +294,9 @@ public final class MountedStore: Sendable {
 extension MountConfiguration {
     var storeText: String { String(decoding: store, as: UTF8.self) }
     var mountPointText: String { String(decoding: mountPoint, as: UTF8.self) }
+
+    /// Where the index is while the state folder has no room: in memory, as a rule.
+    var spareIndex: String { socketPath + ".index" }
 
     /// Where others use the mount, half of what is kept of lost saves may be one user's.
     var keptLimits: KeptVersions.Limits {

@@ -94,7 +94,7 @@ extension FuseSession {
             if received <= 0 { break }
             let began = Self.microseconds
             looksOut = dispatcher.isConversation(at: began)
-            let about = RequestShares.claim(of: buffer, countsUsers: tuning.sharesByUser, fileSystem)
+            let about = RequestShares.claim(of: buffer, countsUsers: tuning.sharesByUser, dispatcher.shares.accounts, fileSystem)
             if let (header, claim) = about, dispatcher.shares.areSomeLimited {
                 if header.opcode == RequestShares.interrupt { answerIfKilled(buffer) }
                 switch dispatcher.putAside(header, claim, at: cl_monotonic_ns(), bytes: { RequestBytes.taking(&buffer) }) {

@@ -47,7 +47,7 @@ extension RequestShares {
 
     /// What a request that was just read is about; nil for data that was spliced past us.
     static func claim(
-        of request: fuse_buf, countsUsers: Bool, _ fileSystem: any FileSystemOperations
+        of request: fuse_buf, countsUsers: Bool, _ accounts: Accounts, _ fileSystem: any FileSystemOperations
     ) -> (Header, Claim)? {
         guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem,
             request.size >= MemoryLayout<quire_in_header>.size
@@ -70,6 +70,6 @@ extension RequestShares {
         }
         // What the kernel writes out by itself is nobody's.
         let isUsers = countsUsers && (found.uid != 0 || found.pid != 0)
-        return (header, Claim(user: isUsers ? UInt64(found.uid) &+ 1 : 0, item: item, device: share.device))
+        return (header, Claim(user: isUsers ? UInt64(accounts.owner(of: found.uid)) &+ 1 : 0, item: item, device: share.device))
     }
 }

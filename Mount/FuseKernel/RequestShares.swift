@@ -116,6 +116,7 @@ package final class RequestShares: @unchecked Sendable {
     /// How many requests that were put aside may be under way together.
     private let most: Int
     private let limits: UserShares
+    let accounts: Accounts
     private let isLimiting = Atomic<Bool>(false)
     private let areReady = Atomic<Bool>(false)
     /// Of what waits, how much is looked at whenever a request ends. All of it is looked at with each beat.
@@ -129,6 +130,7 @@ package final class RequestShares: @unchecked Sendable {
         heavyShare = max(1, min(cores / 2, share))
         most = Self.threadsAside(besides: threads)
         self.limits = limits
+        accounts = limits.accounts
     }
 
     /// Whether some have their whole share, or are heavy. One atomic look.

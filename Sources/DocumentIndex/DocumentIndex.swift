@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Glibc
 internal import Synchronization
 
 /// The daemon's index of one store: documents with ids that survive rename, move and edit, their tags, each user's
@@ -44,6 +45,8 @@ public final class DocumentIndex: Sendable {
     public let bounds: IndexBounds
     let pool: DatabasePool
     let path: String
+    /// Its folder goes when it is closed.
+    private let temporaryFolder: String?
 
     /// Documents for which their owners had no room, since the last gather of the whole store began.
     let leftOut = Atomic<Int>(0)
@@ -84,15 +87,27 @@ public final class DocumentIndex: Sendable {
         try self.init(folder: folder, bounds: bounds, pageLimit: nil)
     }
 
+    /// Makes an index in a folder of its own, which is made, and removed by `close`: for as long as the state folder has no room.
+    /// What an earlier process left there is removed.
+    public convenience init(temporaryIn folder: String, bounds: IndexBounds) throws(IndexError) {
+        Self.removeTemporary(folder)
+        guard mkdir(folder, 0o700) == 0 else { throw .unusable(path: folder, reason: String(cString: strerror(errno))) }
+        try self.init(folder: folder, bounds: bounds, pageLimit: nil, isTemporary: true)
+    }
+
+    public static func removeTemporary(_ folder: String) { IndexFiles.remove(folder) }
+
     /// `pageLimit` bounds the file, in pages of 4 KiB, so that a full disk can be met on purpose.
-    package init(folder: String, bounds: IndexBounds = IndexBounds(), pageLimit: Int?) throws(IndexError) {
+    package init(folder: String, bounds: IndexBounds = IndexBounds(), pageLimit: Int?, isTemporary: Bool = false) throws(IndexError) {
         let path = folder + "/" + Self.fileName
         self.path = path
+        temporaryFolder = isTemporary ? folder : nil
         let files = IndexFiles(path: path)
         var limited = bounds
         limited.bytes.forAll = min(bounds.bytes.forAll, files.halfOfRoom)
         self.bounds = limited
         do {
+            guard files.haveRoom else { throw IndexError.diskFull }
             let existed = try files.prepare()
             var damage: String?
             var opened: DatabasePool?
@@ -163,6 +178,7 @@ public final class DocumentIndex: Sendable {
         // Readers are closed last and cannot write it back. Should it fail, the next opening reads the log.
         try? emptyLog()
         do { try pool.close() } catch { throw report(error) }
+        if let temporaryFolder { Self.removeTemporary(temporaryFolder) }
     }
 
     private func emptyLog() throws {

@@ -58,6 +58,30 @@ struct IndexFiles {
         return free.adding(clamping: Int(clamping: size(of: path))) / 2
     }
 
+    /// Whether there is room for what an opening writes. SQLite maps a file that it makes then: on a full disk with small blocks a
+    /// look at it would end the process (SIGBUS). Found by trying: statvfs(3) does not tell what is reserved for whom.
+    var haveRoom: Bool {
+        let trial = path + ".trial"
+        let file = open(trial, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        // Another reason is met again, and told, when the index is opened.
+        guard file >= 0 else { return errno != ENOSPC && errno != EDQUOT }
+        defer {
+            Glibc.close(file)
+            unlink(trial)
+        }
+        let result = posix_fallocate(file, 0, Self.neededRoom)
+        return result != ENOSPC && result != EDQUOT
+    }
+
+    /// In bytes.
+    private static let neededRoom = 256 << 10
+
+    /// Removes all of them, with their folder.
+    static func remove(_ folder: String) {
+        for suffix in ["", "-wal", "-shm", "-journal", ".suspect"] { unlink("\(folder)/\(DocumentIndex.fileName)\(suffix)") }
+        rmdir(folder)
+    }
+
     private var folder: String { (path as NSString).deletingLastPathComponent }
     private var asidePrefix: String { (path as NSString).lastPathComponent + ".corrupt-" }
 

@@ -17,8 +17,8 @@ final class SentOnThreads: Sendable {
         case unseen
         case folder
         case file
-        /// A name was found gone: the open can only come again as a CREATE.
-        case gone(Node.Link)
+        /// A name was found gone at a time: the open can only come again as a CREATE.
+        case gone(Node.Link, at: Int64)
     }
 
     /// The open(2) of a thread.
@@ -96,12 +96,12 @@ final class SentOnThreads: Sendable {
         guard areSome else { return nil }
         return threads.withLock { threads in
             guard let open = threads[thread] else { return nil }
-            let time = cl_monotonic_ns() - open.since
-            if case .gone(let place) = open.walk {
-                guard place.parent === parent, place.name.matches(name), time < Self.longestWalk else { return nil }
+            let now = cl_monotonic_ns()
+            if case .gone(let place, let time) = open.walk {
+                guard place.parent === parent, place.name.matches(name), now - time < Self.longestWalk else { return nil }
             }
             threads[thread]?.walk = isRegular ? .file : .folder
-            guard isRegular, time < Self.patience || open.isAt(name, in: parent) else { return nil }
+            guard isRegular, now - open.since < Self.patience || open.isAt(name, in: parent) else { return nil }
             return open.flags & O_TRUNC != 0 && open.flags & O_ACCMODE != O_RDONLY ? open : nil
         }
     }
@@ -112,7 +112,7 @@ final class SentOnThreads: Sendable {
         guard areSome else { return nil }
         return threads.withLock { threads in
             guard let open = threads[thread] else { return nil }
-            threads[thread]?.walk = .gone(Node.Link(parent: parent, name: EntryName(copying: name)))
+            threads[thread]?.walk = .gone(Node.Link(parent: parent, name: EntryName(copying: name)), at: cl_monotonic_ns())
             return open
         }
     }

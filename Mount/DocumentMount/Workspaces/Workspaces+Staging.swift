@@ -48,8 +48,9 @@ extension Workspaces {
         let base: StagedNames.Base
     }
 
-    /// Copies a document for the claim that the caller works for, under a hidden name; nil if there is no such claim, or it cannot be
-    /// copied and is written in place. With no lock held: it may take long.
+    /// Copies a document for the claim that the caller works for, under a hidden name; nil if there is no such claim, or the document is
+    /// none that can be copied, and is written in place. Throws where the disk or the daemon has no room for a copy: in place, what the
+    /// claim's programs leave half done could not be undone. With no lock held: it may take long.
     private func copy(_ node: Node, _ link: Node.Link, _ caller: Caller) throws(Errno) -> Copy? {
         guard let claim = claim(for: link.name, in: link.parent, caller) else { return nil }
         let folder = try locator.folder(link.parent)
@@ -61,12 +62,21 @@ extension Workspaces {
         let working: WorkingCopy
         do throws(WorkingCopyRefusal) {
             working = try saves.store.workingCopy(of: document, status: status, in: folder, by: saves.privileges.user(caller))
+        } catch .room {
+            throw .noSpace
+        } catch .unmade(let error) where !Self.refusingNames.contains(error) {
+            throw error
+        } catch .attribute(let failure) where failure.errno == .noSpace || failure.errno == .diskQuotaExceeded {
+            throw failure.errno
         } catch {
             log.notice("\(node.path ?? .root): written in place, since it cannot be copied for its claim: \(error)")
             return nil
         }
         return Copy(claim: claim.id, staged: try working.stage(in: folder), base: StagedNames.Base(status))
     }
+
+    /// What a folder that takes no new names answers.
+    private static let refusingNames: Set<Errno> = [.permissionDenied, .notPermitted, .readOnlyFileSystem]
 
     /// An open(2) is repeated once. So if it begins a save of the version under the hidden name, it does so here.
     func beginSave(of hidden: EntryName, in parent: Node, flags: Int32, _ caller: Caller) {

@@ -1,7 +1,7 @@
 /// The methods of `org.quire.Mount`, each as one blocking call.
 extension ServiceConnection {
-    public func status() throws(ServiceCallError) -> MountStatus {
-        try mount("Status", Empty(), MountInterface.StatusReply.self).status
+    public func status(timeout: Duration = .seconds(60)) throws(ServiceCallError) -> MountStatus {
+        try mount("Status", Empty(), MountInterface.StatusReply.self, timeout: timeout).status
     }
 
     public func renameTag(_ old: String, to new: String) throws(ServiceCallError) {
@@ -26,9 +26,9 @@ extension ServiceConnection {
     }
 
     private func mount<Parameters: Encodable, Reply: Decodable>(
-        _ method: String, _ parameters: Parameters, _ reply: Reply.Type
+        _ method: String, _ parameters: Parameters, _ reply: Reply.Type, timeout: Duration = .seconds(60)
     ) throws(ServiceCallError) -> Reply {
         // Tag changes touch many documents: they get more time than a question does.
-        try call("\(MountInterface.name).\(method)", parameters, returning: reply, timeout: .seconds(60))
+        try call("\(MountInterface.name).\(method)", parameters, returning: reply, timeout: timeout)
     }
 }

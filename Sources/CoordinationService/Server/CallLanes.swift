@@ -39,14 +39,15 @@ final class CallLanes: Sendable {
     private let pool: NIOThreadPool
     private let longPool: NIOThreadPool
     private let threads: CallThreads
+    let accounts: Accounts
     /// Set on a thread that is prepared.
     private let isPrepared = ThreadSpecificVariable<Prepared>()
     private final class Prepared: Sendable {}
     /// A leaf lock.
     private let state = Guarded(State())
 
-    init(threads: CallThreads) {
-        self.threads = threads
+    init(threads: CallThreads, accounts: Accounts) {
+        (self.threads, self.accounts) = (threads, accounts)
         pool = NIOThreadPool(numberOfThreads: 8)
         longPool = NIOThreadPool(numberOfThreads: 4)
         pool.start()

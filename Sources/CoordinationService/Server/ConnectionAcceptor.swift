@@ -20,7 +20,7 @@ final class ConnectionAcceptor: Sendable {
     private let log: Logger
     private let onConnection: Receiver
     private let notAllowed = Dispatcher.encode(VarlinkError(.permissionDenied("this mount belongs to another user")))
-    private let tooMany: [UInt8]
+    private let (tooManyOfUser, tooManyOfAll): ([UInt8], [UInt8])
     private let thread = Guarded<NamedThread?>(nil)
 
     /// In microseconds.
@@ -29,7 +29,9 @@ final class ConnectionAcceptor: Sendable {
     /// - Parameter listener: a listening socket that blocks.
     init(_ listener: Descriptor, access: ServiceAccess, shares: UserShares, log: Logger, onConnection: @escaping Receiver) throws(Errno) {
         (self.listener, self.access, self.shares, self.log, self.onConnection) = (listener, access, shares, log, onConnection)
-        tooMany = Dispatcher.encode(VarlinkError.tooManyConnections(limit: shares.bound(of: .connections).forUser))
+        let bound = shares.bound(of: .connections)
+        tooManyOfUser = Dispatcher.encode(VarlinkError.tooManyConnections(limit: bound.forUser))
+        tooManyOfAll = Dispatcher.encode(VarlinkError.tooManyConnections(limit: bound.forAll))
         let started = try NamedThread(starting: "quire-accept") { self.run() }
         thread.withLock { $0 = started }
     }
@@ -64,9 +66,9 @@ final class ConnectionAcceptor: Sendable {
         guard access.allows(user) else { return refuse(notAllowed, socket) }
         guard let place = TakenShare(.connections, of: shares, for: user) else {
             log.debug("refused a connection: too many", metadata: ["uid": "\(user)"])
-            return refuse(tooMany, socket)
+            return refuse(shares.refusal(of: .connections, for: user) == .allHaveMost ? tooManyOfAll : tooManyOfUser, socket)
         }
-        let pause = pace.pause(for: user, atMost: shares.bound(of: .connections).forUser)
+        let pause = pace.pause(for: shares.accounts.owner(of: user), atMost: shares.bound(of: .connections).forUser)
         onConnection(socket, Peer(credentials, of: socket), pause, place)
         return true
     }

@@ -164,7 +164,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Decoding larger messages would hold other peers up.
     private static let largestDecodedHere = 2_048
 
-    private func lane(isLong: Bool) -> CallLanes.Lane { CallLanes.Lane(user: connection.peer.uid, isLong: isLong) }
+    private func lane(isLong: Bool) -> CallLanes.Lane { CallLanes.Lane(user: lanes.accounts.owner(of: connection.peer.uid), isLong: isLong) }
 
     /// Does something off the event loop, and goes on with what comes of it.
     private func off<Result: Sendable>(

@@ -30,7 +30,7 @@ public final class ServiceServer: Sendable {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         self.group = group
         for loop in group.makeIterator() { loop.execute { _ = cl_set_thread_slice(Self.slice) } }
-        let lanes = CallLanes(threads: threads)
+        let lanes = CallLanes(threads: threads, accounts: shares.accounts)
         self.lanes = lanes
         let dispatcher = Dispatcher(service: service, version: version)
         do throws(Errno) {

@@ -5,13 +5,18 @@
 public final class UserShares: Sendable {
     private let counters: [Counter]
     private let unbounded: Set<SharedResource>
+    /// User ids of one account have one share.
+    public let accounts: Accounts
 
     /// - Parameters:
     ///   - bounds: those that depend on the machine or the configuration, in place of the table's.
     ///   - unbounded: what is not counted here, because it is the user's own business.
-    public init(bounds: [SharedResource: SharedResource.Bound] = [:], unbounded: Set<SharedResource> = []) {
+    public init(
+        bounds: [SharedResource: SharedResource.Bound] = [:], unbounded: Set<SharedResource> = [], accounts: Accounts = Accounts()
+    ) {
         counters = SharedResource.allCases.map { Counter(bounds[$0] ?? $0.bound) }
         self.unbounded = unbounded
+        self.accounts = accounts
     }
 
     /// The resources that are counted.
@@ -19,30 +24,35 @@ public final class UserShares: Sendable {
 
     public func bound(of resource: SharedResource) -> SharedResource.Bound { counters[resource.rawValue].bound }
 
-    /// Counts `amount` more for a user. False, and nothing counted, if that is more than the user may have, or all may have.
+    /// Counts `amount` more for a user. False, and nothing counted, if that is more than the user may have, or than would be left then
+    /// for others.
     public func take(_ resource: SharedResource, _ amount: Int = 1, for user: UInt32) -> Bool {
-        counters[resource.rawValue].take(amount, user)
+        counters[resource.rawValue].take(amount, accounts.owner(of: user))
     }
 
     public func giveBack(_ resource: SharedResource, _ amount: Int = 1, for user: UInt32) {
-        counters[resource.rawValue].giveBack(amount, user)
+        counters[resource.rawValue].giveBack(amount, accounts.owner(of: user))
     }
 
     /// Counts a change of what lies on disk, whatever the bounds are: whoever keeps it removes what is over them.
     public func note(_ resource: SharedResource, _ change: Int, for user: UInt32) {
-        counters[resource.rawValue].note(change, user)
+        counters[resource.rawValue].note(change, accounts.owner(of: user))
     }
 
     /// Replaces what was counted by what was found on disk.
-    public func set(_ resource: SharedResource, to amounts: [UInt32: Int]) { counters[resource.rawValue].set(amounts) }
+    public func set(_ resource: SharedResource, to amounts: [UInt32: Int]) { 
+        var owned: [UInt32: Int] = [:]
+        for (user, amount) in amounts { owned[accounts.owner(of: user)] = (owned[accounts.owner(of: user)] ?? 0).adding(clamping: amount) }
+        counters[resource.rawValue].set(owned)
+    }
 
     public enum Refusal: Sendable { case userHasMost, allHaveMost }
 
     /// Why a user could have no more now; nil if there is room. Counts nothing.
-    public func refusal(of resource: SharedResource, for user: UInt32) -> Refusal? { counters[resource.rawValue].refusal(for: user) }
+    public func refusal(of resource: SharedResource, for user: UInt32) -> Refusal? { counters[resource.rawValue].refusal(for: accounts.owner(of: user)) }
 
     /// What one user has.
-    public func use(of resource: SharedResource, by user: UInt32) -> Int { counters[resource.rawValue].use(by: user) }
+    public func use(of resource: SharedResource, by user: UInt32) -> Int { counters[resource.rawValue].use(by: accounts.owner(of: user)) }
 
     /// What all users have.
     public func use(of resource: SharedResource) -> Int { counters[resource.rawValue].use }
@@ -60,11 +70,19 @@ private final class Counter: @unchecked Sendable {
     func take(_ amount: Int, _ user: UInt32) -> Bool {
         lock.withLock {
             let own = byUser[user] ?? 0
-            guard amount <= bound.forUser - own, user == 0 || amount <= bound.forAll - total else { return false }
+            guard amount <= most(for: user) - own else { return false }
             byUser[user] = own + amount
             total += amount
             return true
         }
+    }
+
+    /// What a user may have now. Where several share, nobody has more than what is left then for others: however many have all they
+    /// can get, something is left for who comes next. (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998.)
+    private func most(for user: UInt32) -> Int {
+        guard user != 0 else { return bound.forUser }
+        let left = max(0, bound.forAll - total)
+        return min(bound.forUser, bound.forUser < bound.forAll ? left : left.adding(clamping: byUser[user] ?? 0))
     }
 
     func giveBack(_ amount: Int, _ user: UInt32) {
@@ -93,8 +111,9 @@ private final class Counter: @unchecked Sendable {
 
     func refusal(for user: UInt32) -> UserShares.Refusal? {
         lock.withLock {
-            if byUser[user] ?? 0 >= bound.forUser { return .userHasMost }
-            return user != 0 && total >= bound.forAll ? .allHaveMost : nil
+            let own = byUser[user] ?? 0
+            if own >= bound.forUser { return .userHasMost }
+            return own >= most(for: user) ? .allHaveMost : nil
         }
     }
 

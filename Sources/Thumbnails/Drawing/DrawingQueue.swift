@@ -122,6 +122,7 @@ package final class DrawingQueue: @unchecked Sendable {
         _ completion: (@Sendable (DrawingOutcome) -> Void)?, isWanted: @escaping @Sendable () -> Bool = { true }
     ) -> Bool {
         let completion = completion.map { Completion(isWanted: isWanted, body: $0) }
+        let user = user.map { shares?.accounts.owner(of: $0) ?? $0 }
         return locked {
             let key = Key(uri: subject.uri, size: size)
             let most = urgency == .awaited ? Self.mostAwaiting : Self.mostTold

@@ -42,8 +42,11 @@ public final class Thumbnailer: Sendable {
         self.workerProgram = workerProgram
         self.log = log
         benches = (0..<max(1, threads)).map { DrawingBench(yields: $0 > 0 && $0 == threads - 1, isReserve: false) }
-            + (servesSeveral ? [DrawingBench(yields: false, isReserve: true)] : [])
+            + (0..<(servesSeveral ? Self.reserves : 0)).map { _ in DrawingBench(yields: false, isReserve: true) }
     }
+
+    /// So many users may have something drawn that takes long before others wait for it.
+    private static let reserves = 3
 
     /// Asks for a thumbnail, whatever the cache has. `completion` is called once, on a thread that draws, which it may not hold up.
     /// False, without that, if too many wait or `stop` was called. O(1); a leaf lock.

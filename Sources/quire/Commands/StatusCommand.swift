@@ -32,7 +32,7 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         guard let path else {
-            let reports = MountTable.current().quireMounts.map { MountReport(of: $0) }
+            let reports = MountReport.reports(of: MountTable.current().quireMounts)
             if json { return Output.json(reports) }
             if reports.isEmpty { Output.line("No Quire mounts.") }
             return Output.lines(reports.map(\.text).joined(separator: "\n\n"))

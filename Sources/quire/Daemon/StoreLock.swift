@@ -36,11 +36,10 @@ package struct StoreLock {
             if holder?.isMounted == true || ContinuousClock.now >= deadline { throw Self.conflict(holder) }
             usleep(10_000)
         }
+        // For messages. A full disk keeps nobody from mounting: what is there is not given away before it is written over.
         let holder = Array("\(getpid())\n".utf8) + mountPoint
-        _ = cl_ftruncate(file.number, 0)
-        guard cl_pwrite(file.number, holder, holder.count, 0) == holder.count else {
-            throw CommandFailure("\(path): cannot be written; is the disk full?")
-        }
+        let written = cl_pwrite(file.number, holder, holder.count, 0)
+        _ = cl_ftruncate(file.number, max(0, written))
     }
 
     /// Takes the lock of a state folder that no daemon uses; nil if one does, or there is no such file.

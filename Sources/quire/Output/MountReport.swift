@@ -20,11 +20,34 @@ struct MountReport: Encodable {
     /// Why there is no status.
     let reason: String?
 
-    init(of entry: MountTable.Entry) {
+    /// How long the daemons of other users have for an answer, which may be anything.
+    private static let patience = Duration.seconds(5)
+    /// The same of all together, with what a look at a mount takes besides.
+    private static let patienceForAll = Duration.seconds(15)
+
+    /// Of many mounts, asked beside each other: one that does not answer keeps nobody from seeing the others.
+    static func reports(of entries: [MountTable.Entry]) -> [MountReport] {
+        // Whoever mounts much is not before others.
+        let order = entries.filter(isTrusted) + entries.filter { !isTrusted($0) }
+        let answers = zip(order, Bounded.run(patienceForAll, for: order) { MountReport(of: $0, timeout: patience) })
+        return entries.map { entry in
+            answers.first { $0.0 == entry }.flatMap { $0.1 } ?? MountReport(ofSilent: entry)
+        }
+    }
+
+    private static func isTrusted(_ entry: MountTable.Entry) -> Bool { entry.owner == 0 || entry.owner == getuid() }
+
+    private init(ofSilent entry: MountTable.Entry) {
+        mountPoint = DocumentPath(entry.mountPoint)
+        store = DocumentPath(entry.source)
+        (state, status, reason) = (.unreachable, nil, "its daemon does not answer")
+    }
+
+    init(of entry: MountTable.Entry, timeout: Duration = .seconds(60)) {
         mountPoint = DocumentPath(entry.mountPoint)
         store = DocumentPath(entry.source)
         do throws(ServiceCallError) {
-            status = try MountLocator.connect(to: entry).status()
+            status = try MountLocator.connect(to: entry).status(timeout: timeout)
             state = .serving
             reason = nil
         } catch {

@@ -41,14 +41,14 @@ enum PreviewOutput {
             fact.name == "size" ? Fact("size", Int64(fact.value).map(Figures.size) ?? fact.value) : fact
         }
         let width = facts.map(\.name.count).max() ?? 0
-        return facts.map { $0.name + String(repeating: " ", count: width + 2 - $0.name.count) + $0.value }.joined(separator: "\n")
+        return facts.map { $0.name + String(repeating: " ", count: width + 2 - $0.name.count) + shown($0.value) }.joined(separator: "\n")
     }
 
     /// What is in an archive: size and path, a line each.
     static func contents(_ listing: ArchiveListing) -> String {
         listing.entries.filter { !$0.isFolder }.map { entry in
             let size = entry.size.map(Figures.size) ?? "?"
-            return String(repeating: " ", count: max(0, 9 - size.count)) + size + "  " + plain(entry.path.joined(separator: "/"))
+            return String(repeating: " ", count: max(0, 9 - size.count)) + size + "  " + shown(entry.path.joined(separator: "/"))
         }.joined(separator: "\n")
     }
 

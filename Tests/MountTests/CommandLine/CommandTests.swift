@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -32,6 +33,19 @@ extension MountTests {
         @Test func statusInPlaceSaysSo() throws {
             try withMount(inPlace: true) { (mount: Mount) throws in
                 #expect(try mount.shell("quire status --json . | grep mode") == "  \"mode\" : \"inPlace\",")
+            }
+        }
+
+        @Test func aMountThatDoesNotAnswerKeepsNobodyFromSeeingOthers() throws {
+            try withMount { silent in
+                try withMount { (mount: Mount) throws in
+                    let daemon = try #require(silent.daemon)
+                    kill(daemon, SIGSTOP)
+                    defer { kill(daemon, SIGCONT) }
+                    let status = try mount.shell("timeout 50 quire status", in: "/")
+                    #expect(status.contains("\(silent.path)\n  store        \(silent.store)\n  unreachable  "))
+                    #expect(status.contains("\(mount.path)\n  store        \(mount.store)\n  mode "))
+                }
             }
         }
 

@@ -57,6 +57,25 @@ extension MountTests {
             }
         }
 
+        /// Not in place: half of it would stay when the command fails.
+        @Test(arguments: cases)
+        func whatAClaimHasNoRoomForStaysAsItIs(kind: SaveMount, disk: Disk) throws {
+            try withSmallStore(kind, disk) { (mount: Mount) throws in
+                try mount.shell("""
+                    head -c 2M /dev/urandom >doc; cp doc "$T/old"; head -c 1500k /dev/urandom >filler; sync
+                    head -c 3M /dev/urandom >"$T/new"
+                    """)
+                // There is room for a copy where the file system clones.
+                let truncating = disk == .btrfsQuota ? [] : ["truncate -s 0 doc"]
+                for save in truncating + ["cp \"$T/new\" doc", "cat \"$T/new\" >>doc", "dd if=\"$T/new\" of=doc conv=notrunc"] {
+                    try mount.refuses("quire coordinate --write doc -- sh -c '\(save)'", disk.message)
+                    try mount.shell("cmp doc \"$T/old\"  # after \(save)")
+                }
+                try mount.shell("rm filler; echo new >\"$T/new\"; quire coordinate --write doc -- cp \"$T/new\" doc; grep -x new doc")
+                try expectNothingHidden(mount)
+            }
+        }
+
         /// Old and new together have no room, the new alone has: it is written as on a plain folder.
         @Test(arguments: cases.filter { $0.1 != .btrfsQuota })
         func aSaveThatHasRoomOnlyWithoutTheOldVersionSucceeds(kind: SaveMount, disk: Disk) throws {
