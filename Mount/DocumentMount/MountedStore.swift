@@ -47,7 +47,8 @@ public final class MountedStore: Sendable {
         shares = Self.shares(configuration)
         let index = try Self.openIndex(configuration, log)
         events = EventHub(
-            document: { path in (try? index.document(at: path))?.id.rawValue },
+            accounts: shares.accounts, isForOne: !configuration.options.allowOther,
+            document: { path in index.isTemporary ? nil : (try? index.document(at: path))?.id.rawValue },
             folder: { path in (try? path.parent.held(in: store)).flatMap { FileIdentity(of: $0) } })
         let journal = ChangeJournal(events: events)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes)
@@ -250,7 +251,7 @@ public final class MountedStore: Sendable {
         bounds[.keptBytes] = .init(forUser: Int(clamping: kept.bytesOfUser), forAll: Int(clamping: kept.bytes))
         let hasPictures = configuration.isSystem && configuration.options.virtualFolders != .off
         if hasPictures { bounds[.thumbnailBytes] = ThumbnailCache.bound(for: configuration.thumbnailFolder) }
-        return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes], accounts: .ofSystem())
+        return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes], accounts: configuration.options.allowOther ? .ofSystem() : Accounts())
     }
 
     private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {

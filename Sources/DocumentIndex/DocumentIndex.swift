@@ -95,6 +95,12 @@ public final class DocumentIndex: Sendable {
         try self.init(folder: folder, bounds: bounds, pageLimit: nil, isTemporary: true)
     }
 
+    /// In bytes: it takes memory, as a rule.
+    private static let mostTemporary = 64 << 20
+
+    /// Its ids hold for this mount alone.
+    public var isTemporary: Bool { temporaryFolder != nil }
+
     public static func removeTemporary(_ folder: String) { IndexFiles.remove(folder) }
 
     /// `pageLimit` bounds the file, in pages of 4 KiB, so that a full disk can be met on purpose.
@@ -104,7 +110,7 @@ public final class DocumentIndex: Sendable {
         temporaryFolder = isTemporary ? folder : nil
         let files = IndexFiles(path: path)
         var limited = bounds
-        limited.bytes.forAll = min(bounds.bytes.forAll, files.halfOfRoom)
+        limited.bytes.forAll = min(bounds.bytes.forAll, files.halfOfRoom, isTemporary ? Self.mostTemporary : .max)
         self.bounds = limited
         do {
             guard files.haveRoom else { throw IndexError.diskFull }

@@ -78,7 +78,7 @@ struct IndexFiles {
 
     /// Removes all of them, with their folder.
     static func remove(_ folder: String) {
-        for suffix in ["", "-wal", "-shm", "-journal", ".suspect"] { unlink("\(folder)/\(DocumentIndex.fileName)\(suffix)") }
+        for suffix in ["", "-wal", "-shm", "-journal", ".suspect", ".trial"] { unlink("\(folder)/\(DocumentIndex.fileName)\(suffix)") }
         rmdir(folder)
     }
 

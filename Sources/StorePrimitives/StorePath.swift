@@ -82,9 +82,15 @@ public struct StorePath: Hashable, Sendable {
 
     /// The deepest path that this one and another both are, or lie under.
     public func commonFolder(with other: StorePath) -> StorePath {
-        var folder = self
-        while folder != other, !other.isInside(folder), !folder.isRoot { folder = folder.parent }
-        return folder
+        var (length, end) = (0, 0)
+        for (one, two) in zip(bytes, other.bytes) {
+            guard one == two else { return StorePath(unchecked: Array(bytes.prefix(end))) }
+            if one == Self.slash { end = length }
+            length += 1
+        }
+        let longer = bytes.count > other.bytes.count ? self : other
+        let isWhole = bytes.count == other.bytes.count || length == 0 || longer.bytes.dropFirst(length).first == Self.slash
+        return StorePath(unchecked: Array(bytes.prefix(isWhole ? length : end)))
     }
 
     /// The path after `old` was moved to `new`: this path itself, or one inside it. Nil if it is neither.

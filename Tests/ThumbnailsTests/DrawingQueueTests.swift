@@ -51,7 +51,7 @@ struct DrawingQueueTests {
     }
 
     @Test func aUserHasAShareOfThePlaces() {
-        let queue = DrawingQueue(shares: UserShares(bounds: [.waitingPictures: .init(forUser: 3, forAll: 5)]))
+        let queue = DrawingQueue(shares: UserShares(bounds: [.waitingPictures: .init(forUser: 3, forAll: 9)]))
         for name in ["a", "b", "c"] { #expect(queue.add(subject(name), .normal, .looked, for: 1, nil)) }
         #expect(!queue.add(subject("d"), .normal, .looked, for: 1, nil))
         #expect(queue.add(subject("d"), .normal, .awaited, for: 2, nil))

@@ -20,11 +20,12 @@ extension Coordinator {
                 isFirst = true
                 state.listener = events.listen(pacedFor: nil) { [unowned self] in tellPresenters(waiting: true) }
             }
-            if state.told[session.owner.user] == nil {
-                state.told[session.owner.user] = EventLog.Position(after: events.lastKnownSequence)
+            let account = shares.accounts.owner(of: session.owner.user)
+            if state.told[account] == nil {
+                state.told[account] = EventLog.Position(after: events.lastKnownSequence)
             }
             let id = state.presenters.register(
-                Presenter(of: path, coversContents: coversContents, owner: session.owner, moment: session.moment,
+                Presenter(of: path, coversContents: coversContents, owner: session.owner, account: account, moment: session.moment,
                     maySave: maySave))
             state.presenters.setUnsavedChanges(hasUnsavedChanges, of: id)
             state.sessions[id] = session
@@ -86,7 +87,7 @@ extension Coordinator {
             session.presenters.remove(id)
             shares.giveBack(.presenters, for: session.owner.user)
         }
-        let user = state.presenters[id]?.owner.user
+        let user = state.presenters[id]?.account
         for inquiry in state.presenters.remove(id) { finished(inquiry, &state, &actions) }
         if let user, !state.presenters.hasAny(of: user) { state.told[user] = nil }
         if state.presenters.isEmpty, let listener = state.listener.take() { events.endListening(listener) }
@@ -129,14 +130,14 @@ extension Coordinator {
         guard let before = state.withLock({ $0.told[user] }) else { return false }
         let page = events.events(after: before, limit: Self.mostEvents) { _ in true }
         guard page.next != before else { return false }
-        for place in page.missed {
-            let audience = state.withLock { $0.presenters.presenters(of: place, contents: true, of: user) }
-            inParts(audience) { part, state, actions in
-                for id in part {
-                    guard let session = state.sessions[id] else { continue }
-                    session.lose()
-                    actions.tell(session)
-                }
+        let audience = Set(page.missed.flatMap { place in
+            state.withLock { $0.presenters.presenters(of: place, contents: true, of: user) }
+        })
+        inParts(audience.sorted()) { part, state, actions in
+            for id in part {
+                guard let session = state.sessions[id] else { continue }
+                session.lose()
+                actions.tell(session)
             }
         }
         var told = page.next

@@ -23,7 +23,7 @@ final class Coordinator: Sendable {
         /// Claims that have begun, and whose presenters are asked once it is known what these may write.
         var awaitingRights: Set<ClaimID> = []
         var waitingOpens: [ObjectIdentifier: WaitingOpen] = [:]
-        /// Up to where the presenters of each user have been told of events.
+        /// Up to where the presenters of each account have been told of events.
         var told: [uid_t: EventLog.Position] = [:]
         var listener: EventHub.ListenerID?
     }

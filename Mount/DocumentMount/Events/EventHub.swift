@@ -11,8 +11,8 @@ import Synchronization
 /// each process. Which document it is (the index) is found out on a thread of the hub's own, which is woken at once while
 /// anybody listens, else once in many events.
 ///
-/// What waits and what is kept is counted for whoever did it: what a user does beyond that is told as a place to look at again. Those
-/// who listen are told in turns, a user's listeners the more seldom the more they are.
+/// Events that wait, and those that are kept, are counted for the account of whoever causes them: listeners are told where there were
+/// more, to look there again. Listeners are told account by account, the more seldom the more listeners the account has.
 final class EventHub: Sendable {
     enum Doer: Sendable {
         case caller(Caller)
@@ -49,21 +49,25 @@ final class EventHub: Sendable {
         var happenings: [Happening] = []
         /// Those that are being made events.
         var settling: [Happening] = []
-        /// How many of `happenings` each user did.
+        /// What each account's `happenings` take (`StoreEvent.weight`), and all of them.
         var counts: [uid_t?: Int] = [:]
+        var inUse = 0
         /// What there was no place for.
         var missed = MissedEvents()
-        var listeners: [ListenerID: Listener] = [:]
+        /// Told at once.
+        var urgent: [ListenerID: @Sendable () -> Void] = [:]
+        /// By account.
+        var paced: [uid_t: [ListenerID: @Sendable () -> Void]] = [:]
         var last: UInt64 = 0
+
+        var hasListeners: Bool { !urgent.isEmpty || !paced.isEmpty }
     }
 
-    private struct Listener {
-        /// Nil: told at once.
-        let pacedFor: uid_t?
-        let body: @Sendable () -> Void
+    struct ListenerID: Hashable, Sendable {
+        fileprivate let rawValue: UInt64
+        /// Nil: it is told at once.
+        fileprivate let account: uid_t?
     }
-
-    struct ListenerID: Hashable, Sendable { fileprivate let rawValue: UInt64 }
 
     /// Rank 5: a leaf. Listeners are called without it.
     private let state = Guarded(State())
@@ -87,12 +91,19 @@ final class EventHub: Sendable {
     private static let (mostKeptOfUser, mostKept) = (8_192, 32_768)
     /// Without listeners the thread is woken once in so many.
     private static let batch = 1_024
-    /// More do not wait for the thread.
+    /// More do not wait for the thread, of one account where there are several.
     private static let (mostWaitingOfUser, mostWaiting) = (2_048, 8_192)
+    private let mostWaitingOfUser: Int
+    private let accounts: Accounts
 
     private static let longestPath = Int(PATH_MAX)
 
-    init(document: @escaping @Sendable (StorePath) -> Int64?, folder: @escaping @Sendable (StorePath) -> FileIdentity?) {
+    /// - Parameter isForOne: the mount has one user.
+    init(
+        accounts: Accounts, isForOne: Bool, document: @escaping @Sendable (StorePath) -> Int64?, folder: @escaping @Sendable (StorePath) -> FileIdentity?
+    ) {
+        self.accounts = accounts
+        mostWaitingOfUser = isForOne ? Self.mostWaiting : Self.mostWaitingOfUser
         self.document = document
         self.folder = folder
         // Microseconds since 1970: numbers of an earlier mount are smaller, and its readers see that they missed something.
@@ -120,17 +131,23 @@ final class EventHub: Sendable {
         }
         let happening = Happening(
             kind: kind, path: path, oldPath: oldPath, folder: known(folder, of: path), oldFolder: known(oldFolder, of: oldPath), doer: doer, origin: origin, time: Clock.now)
+        let account = account(of: doer)
+        let weight = StoreEvent.weight(path, oldPath)
         let wakes = state.withLock { state in
-            guard state.happenings.count < Self.mostWaiting, state.counts[doer.user, default: 0] < Self.mostWaitingOfUser else {
-                state.missed.add(oldPath.map { $0.commonFolder(with: path) } ?? path, by: doer.user)
+            let used = state.counts[account] ?? 0
+            guard state.inUse < Self.mostWaiting, used < mostWaitingOfUser else {
+                state.missed.add([path] + (oldPath.map { [$0] } ?? []), by: account)
                 return false
             }
-            state.counts[doer.user, default: 0] += 1
+            state.counts[account] = used + weight
+            state.inUse += weight
             state.happenings.append(happening)
-            return state.happenings.count == (state.listeners.isEmpty ? Self.batch : 1)
+            return state.happenings.count == 1 && state.hasListeners || state.happenings.count == Self.batch
         }
         if wakes { wake.signal() }
     }
+
+    private func account(of doer: Doer) -> uid_t? { doer.user.map { accounts.owner(of: $0) } }
 
     private static func canBeNamed(_ path: StorePath) -> Bool { path.bytes.count < longestPath }
 
@@ -154,7 +171,7 @@ final class EventHub: Sendable {
 
     /// More happened than anybody knows of.
     func lose() {
-        state.withLock { $0.missed.add(.root, by: nil) }
+        state.withLock { $0.missed.add([.root], by: nil) }
         wake.signal()
     }
 
@@ -185,8 +202,8 @@ final class EventHub: Sendable {
     func listen(pacedFor user: uid_t?, _ body: @escaping @Sendable () -> Void) -> ListenerID {
         state.withLock { state in
             state.last += 1
-            let id = ListenerID(rawValue: state.last)
-            state.listeners[id] = Listener(pacedFor: user, body: body)
+            let id = ListenerID(rawValue: state.last, account: user.map { accounts.owner(of: $0) })
+            if let account = id.account { state.paced[account, default: [:]][id] = body } else { state.urgent[id] = body }
             listenersChanged(state)
             return id
         }
@@ -194,14 +211,19 @@ final class EventHub: Sendable {
 
     func endListening(_ id: ListenerID) {
         state.withLock { state in
-            state.listeners[id] = nil
+            if let account = id.account {
+                state.paced[account]?[id] = nil
+                if state.paced[account]?.isEmpty == true { state.paced[account] = nil }
+            } else {
+                state.urgent[id] = nil
+            }
             listenersChanged(state)
         }
     }
 
     private func listenersChanged(_ state: borrowing State) {
-        isListenedTo.store(!state.listeners.isEmpty, ordering: .relaxed)
-        isUrgent.store(state.listeners.values.contains { $0.pacedFor == nil }, ordering: .relaxed)
+        isListenedTo.store(state.hasListeners, ordering: .relaxed)
+        isUrgent.store(!state.urgent.isEmpty, ordering: .relaxed)
     }
 
     /// The number of the last event until now.
@@ -239,7 +261,7 @@ final class EventHub: Sendable {
     private func tellAtOnce() {
         guard isUrgent.load(ordering: .relaxed) else { return }
         _ = settle()
-        for listener in state.withLock({ Array($0.listeners.values) }) where listener.pacedFor == nil { listener.body() }
+        for body in state.withLock({ Array($0.urgent.values) }) { body() }
     }
 
     private struct Told {
@@ -253,17 +275,13 @@ final class EventHub: Sendable {
 
     /// Tells the listeners of each user whose time has come. Returns after how long others are to be told; nil: when more happens.
     private func tellPaced(_ told: inout [uid_t: Told]) -> Int64? {
-        let counts: [uid_t: Int] = state.withLock { state in
-            var counts: [uid_t: Int] = [:]
-            for user in state.listeners.values.compactMap(\.pacedFor) { counts[user, default: 0] += 1 }
-            return counts
-        }
+        let (counts, isFull) = state.withLock { ($0.paced.mapValues(\.count), $0.happenings.count >= Self.batch) }
         told = told.filter { counts[$0.key] != nil }
         let now = cl_monotonic_ns()
         var waits: [uid_t: Int64] = [:]
         for (user, count) in counts { waits[user] = (told[user] ?? Told()).time + Int64(count) * Self.pause - now }
-        // What has happened is not looked at before: it would be, event by event.
-        if let least = waits.values.min(), least > 0 { return least }
+        // Events are not made one by one while nobody is to be told yet.
+        if let least = waits.values.min(), least > 0, !isFull { return least }
         _ = settle()
         let last = log.withLock { $0.lastSequence }
         var pause: Int64?
@@ -272,7 +290,7 @@ final class EventHub: Sendable {
                 pause = min(pause ?? left, left)
             } else {
                 told[user] = Told(last: last, time: cl_monotonic_ns())
-                for listener in state.withLock({ Array($0.listeners.values) }) where listener.pacedFor == user { listener.body() }
+                for body in state.withLock({ Array(($0.paced[user] ?? [:]).values) }) { body() }
             }
         }
         return pause
@@ -303,7 +321,10 @@ final class EventHub: Sendable {
     private func settle() -> Bool {
         settling.withLock {
             let (happenings, missed) = state.withLock { state in
-                defer { (state.settling, state.happenings, state.counts, state.missed) = (state.happenings, [], [:], MissedEvents()) }
+                defer {
+                    (state.settling, state.happenings, state.missed) = (state.happenings, [], MissedEvents())
+                    (state.counts, state.inUse) = ([:], 0)
+                }
                 return (state.happenings, state.missed)
             }
             defer { state.withLock { $0.settling = [] } }
@@ -314,10 +335,10 @@ final class EventHub: Sendable {
                 log.withLock {
                     _ = $0.append(
                         happening.kind, happening.path, from: happening.oldPath, document: document, time: happening.time,
-                        origin: origin, folder: happening.folder, oldFolder: happening.oldFolder)
+                        origin: origin, by: account(of: happening.doer), folder: happening.folder, oldFolder: happening.oldFolder)
                 }
             }
-            for (place, user) in missed.places { log.withLock { $0.lose(place, by: user) } }
+            for (places, account) in missed.places { log.withLock { $0.lose(places, by: account) } }
             return !missed.isEmpty || !happenings.isEmpty
         }
     }

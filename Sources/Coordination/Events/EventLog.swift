@@ -30,6 +30,8 @@ public struct EventLog: Sendable {
 
     private struct Entry: Sendable {
         let sequence: UInt64
+        /// Whose it is counted for.
+        let user: UInt32?
         /// Nil: gone.
         var event: StoreEvent?
     }
@@ -39,7 +41,10 @@ public struct EventLog: Sendable {
     /// The first that is not gone.
     private var start = 0
     private var goneCount = 0
+    /// What each user's take.
     private var counts: [UInt32?: Int] = [:]
+    /// What all take.
+    private var inUse = 0
     /// Each user's oldest event is at this index or above it.
     private var oldest: [UInt32?: Int] = [:]
     private var missed = MissedEvents()
@@ -50,8 +55,9 @@ public struct EventLog: Sendable {
     public private(set) var lastSequence: UInt64
 
     /// - Parameters:
-    ///   - mostOfUser: how many events are kept of one user, and of nobody knows whom; some 200 bytes each; one at least.
-    ///   - mostOfAll: how many are kept in all.
+    ///   - mostOfUser: how many events are kept of one user, and of nobody knows whom; one at least. Those with long paths count as
+    ///     several (`StoreEvent.weight`).
+    ///   - mostOfAll: how many are kept in all. Then the oldest go, of a user who has much more than others first.
     ///   - lastSequence: to go on where an earlier mount of the store left off, so that its readers see that they missed some.
     public init(mostOfUser: Int, mostOfAll: Int, lastSequence: UInt64 = 0) {
         (self.mostOfUser, self.mostOfAll) = (max(1, mostOfUser), max(1, mostOfAll))
@@ -60,47 +66,52 @@ public struct EventLog: Sendable {
 
     private var count: Int { entries.count - goneCount }
 
-    /// Adds an event, numbered. O(1) on average.
+    /// Adds an event, numbered. O(1) on average; at the bound of all O(users).
+    /// - Parameter user: whose it is counted for.
     @discardableResult
     public mutating func append(
         _ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, document: Int64? = nil, time: Int64,
-        origin: StoreEvent.Origin, folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil
+        origin: StoreEvent.Origin, by user: UInt32? = nil, folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil
     ) -> StoreEvent {
         lastSequence += 1
         let event = StoreEvent(
             sequence: lastSequence, kind: kind, document: document, path: path, oldPath: oldPath, time: time,
             origin: origin, folder: folder, oldFolder: oldFolder)
-        let user = origin.user
-        if counts[user, default: 0] >= mostOfUser { loseOldest(of: user) } else if count >= mostOfAll { loseOldest() }
-        entries.append(Entry(sequence: lastSequence, event: event))
-        counts[user, default: 0] += 1
+        while used(by: user) >= mostOfUser { loseOldest(of: user) }
+        while inUse >= mostOfAll, start < entries.count, let most = counts.max(by: { $0.value < $1.value }) {
+            if most.value > 2 * mostOfAll / counts.count { loseOldest(of: most.key) } else { lose(at: start, of: entries[start].user) }
+        }
+        entries.append(Entry(sequence: lastSequence, user: user, event: event))
+        counts[user] = used(by: user) + event.weight
+        inUse += event.weight
         return event
     }
 
-    /// Things happened at a place, or in it, of which nobody knows what.
-    public mutating func lose(_ place: StorePath, by user: UInt32? = nil) {
+    private func used(by user: UInt32?) -> Int { counts[user] ?? 0 }
+
+    /// Events at these places, or in them, of which nobody knows more.
+    public mutating func lose(_ places: [StorePath], by user: UInt32? = nil) {
         lastSequence += 1
-        missed.add(place, by: user, sequence: lastSequence)
+        missed.add(places, by: user, sequence: lastSequence)
     }
 
     private mutating func loseOldest(of user: UInt32?) {
         let from = max(start, oldest[user] ?? 0)
-        guard let index = entries[from...].firstIndex(where: { $0.event?.origin.user == user && $0.event != nil }) else { return }
+        guard let index = entries[from...].firstIndex(where: { $0.user == user && $0.event != nil }) else {
+            counts[user] = nil
+            return
+        }
         oldest[user] = index + 1
-        lose(at: index)
+        lose(at: index, of: user)
     }
 
-    private mutating func loseOldest() {
-        if let index = entries[start...].firstIndex(where: { $0.event != nil }) { lose(at: index) }
-    }
-
-    private mutating func lose(at index: Int) {
+    private mutating func lose(at index: Int, of user: UInt32?) {
         guard let event = entries[index].event.take() else { return }
-        let place = event.oldPath.map { $0.commonFolder(with: event.path) } ?? event.path
-        missed.add(place, by: event.origin.user, sequence: event.sequence)
+        missed.add(event.places, by: user, sequence: event.sequence)
         goneCount += 1
-        let left = (counts[event.origin.user] ?? 0) - 1
-        counts[event.origin.user] = left > 0 ? left : nil
+        inUse -= event.weight
+        let left = used(by: user) - event.weight
+        counts[user] = left > 0 ? left : nil
         while start < entries.count, entries[start].event == nil { start += 1 }
         if goneCount > max(64, count / 2) { removeGone() }
     }

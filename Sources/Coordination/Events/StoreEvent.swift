@@ -26,14 +26,6 @@ public struct StoreEvent: Hashable, Sendable {
         case user(UInt32)
         /// It was done beneath or beside the mount, or it is not known by whom.
         case outside
-
-        /// Nil if it is not known.
-        public var user: UInt32? {
-            switch self {
-            case .process(_, let user, _), .user(let user): user
-            case .outside: nil
-            }
-        }
     }
 
     /// Rises by one from event to event of a mount.
@@ -67,6 +59,16 @@ public struct StoreEvent: Hashable, Sendable {
         self.oldFolder = oldFolder
         self.origin = origin
     }
+
+    /// How much of the place for events it takes: 1, and 1 more for each 256 bytes of its paths.
+    public var weight: Int { Self.weight(path, oldPath) }
+
+    public static func weight(_ path: StorePath, _ oldPath: StorePath?) -> Int {
+        1 + (path.bytes.count + (oldPath?.bytes.count ?? 0)) / 256
+    }
+
+    /// What it is about.
+    var places: [StorePath] { [path] + (oldPath.map { [$0] } ?? []) }
 
     /// What somebody is told of it who may know of one place only.
     public func told(as kind: Kind, at path: StorePath) -> StoreEvent {

@@ -14,6 +14,8 @@ public struct Presenter: Hashable, Sendable {
     /// Whether it presents what is in the folder too, at any depth.
     public let coversContents: Bool
     public let owner: Claimant
+    /// Whose it is counted for: its user, as a rule.
+    public let account: UInt32
     /// When it was registered: processes that its owner starts later are its own.
     public let moment: SaveMoment
     /// It shows something that is not in the file yet, so that whoever reads it asks first.
@@ -26,10 +28,11 @@ public struct Presenter: Hashable, Sendable {
 
     var isAsked: Bool { maySave && !isSilent }
 
-    public init(of path: StorePath, coversContents: Bool, owner: Claimant, moment: SaveMoment, maySave: Bool = true) {
+    public init(of path: StorePath, coversContents: Bool, owner: Claimant, account: UInt32? = nil, moment: SaveMoment, maySave: Bool = true) {
         self.path = path
         self.coversContents = coversContents
         self.owner = owner
+        self.account = account ?? owner.user
         self.moment = moment
         self.maySave = maySave
     }

@@ -1,6 +1,6 @@
 import StorePrimitives
 
-/// Presenters by the items that they show, those of each user apart, and those of folders with what is in them.
+/// Presenters by the items that they show, those of each account apart, and those of folders with what is in them.
 ///
 /// Events are told to all presenters of an item. Opens and claims look at the nearest of each user, so that a look costs the length of
 /// the path and the users, however much one of these presents.
@@ -10,11 +10,11 @@ struct PresenterIndex: Sendable {
     var isEmpty: Bool { users.isEmpty }
 
     mutating func insert(_ id: PresenterID, _ presenter: Presenter) {
-        users[presenter.owner.user, default: CoveringIndex()].insert(id, at: presenter.path, coversContents: presenter.coversContents)
+        users[presenter.account, default: CoveringIndex()].insert(id, at: presenter.path, coversContents: presenter.coversContents)
     }
 
     mutating func remove(_ id: PresenterID, _ presenter: Presenter) {
-        let user = presenter.owner.user
+        let user = presenter.account
         users[user]?.remove(id, at: presenter.path)
         if users[user]?.isEmpty == true { users[user] = nil }
     }

@@ -136,8 +136,8 @@ public struct PresenterTable: Sendable {
             let near = all.nearest(intent.path, contents: intent.coversContents, mostOfUser: Self.mostForClaim)
             for id in near.sorted() {
                 guard let presenter = presenters[id] else { continue }
-                looked[presenter.owner.user, default: 0] += 1
-                guard looked[presenter.owner.user, default: 0] <= Self.mostForClaim else { continue }
+                looked[presenter.account, default: 0] += 1
+                guard looked[presenter.account, default: 0] <= Self.mostForClaim else { continue }
                 guard presenter.isAsked, !presenter.isOwn(asker) else { continue }
                 let item = presenter.path.isInside(intent.path) ? presenter.path : intent.path
                 found.append((Audience(presenter: id, item: item), matter))

@@ -60,7 +60,7 @@ enum EventInterface {
 
         # To be called with more; answered until the connection is closed. path: a
         # document, or a folder with all that is in it. since: go on after this number,
-        # else from now on. overflow: events were missed, so look at everything again.
+        # else from now on. overflow: events were missed, perhaps about path: look at it again.
         # next: the number to go on after.
         method Watch(path: ?string, since: ?int, kinds: ?[]string)
           -> (events: []Event, overflow: bool, next: int)

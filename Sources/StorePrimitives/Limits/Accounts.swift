@@ -19,13 +19,22 @@ public struct Accounts: Sendable {
     ///   - text: lines of `ACCOUNT:FIRST:COUNT`, as in /etc/subuid; others are passed over.
     ///   - number: the user id of an account's name.
     public init(parsing text: String, number: (String) -> UInt32?) {
+        var known: [String: UInt32?] = [:]
+        func owner(_ name: String) -> UInt32? {
+            if let number = UInt32(name) { return number }
+            if let found = known[name] { return found }
+            let found = number(name)
+            known[name] = .some(found)
+            return found
+        }
         for line in text.split(separator: "\n") {
             let words = line.split(separator: ":", omittingEmptySubsequences: false)
             guard words.count == 3, let first = UInt32(words[1]), let count = UInt32(words[2]), count > 0,
-                let owner = UInt32(words[0]) ?? number(String(words[0]))
+                let owner = owner(String(words[0]))
             else { continue }
             let (last, isTooHigh) = first.addingReportingOverflow(count - 1)
-            if first > 0, !isTooHigh { ranges.append(Range(first: first, last: last, owner: owner)) }
+            // Root's share is no user's in a container.
+            if first > 0, owner != 0, !isTooHigh { ranges.append(Range(first: first, last: last, owner: owner)) }
         }
         ranges.sort { $0.first < $1.first }
     }

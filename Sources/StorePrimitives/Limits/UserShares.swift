@@ -42,7 +42,10 @@ public final class UserShares: Sendable {
     /// Replaces what was counted by what was found on disk.
     public func set(_ resource: SharedResource, to amounts: [UInt32: Int]) { 
         var owned: [UInt32: Int] = [:]
-        for (user, amount) in amounts { owned[accounts.owner(of: user)] = (owned[accounts.owner(of: user)] ?? 0).adding(clamping: amount) }
+        for (user, amount) in amounts {
+            let account = accounts.owner(of: user)
+            owned[account] = (owned[account] ?? 0).adding(clamping: amount)
+        }
         counters[resource.rawValue].set(owned)
     }
 
@@ -70,19 +73,20 @@ private final class Counter: @unchecked Sendable {
     func take(_ amount: Int, _ user: UInt32) -> Bool {
         lock.withLock {
             let own = byUser[user] ?? 0
-            guard amount <= most(for: user) - own else { return false }
+            guard fits(amount, beside: own, user) else { return false }
             byUser[user] = own + amount
             total += amount
             return true
         }
     }
 
-    /// What a user may have now. Where several share, nobody has more than what is left then for others: however many have all they
-    /// can get, something is left for who comes next. (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998.)
-    private func most(for user: UInt32) -> Int {
-        guard user != 0 else { return bound.forUser }
-        let left = max(0, bound.forAll - total)
-        return min(bound.forUser, bound.forUser < bound.forAll ? left : left.adding(clamping: byUser[user] ?? 0))
+    /// Whether a user may have more. Where several share, nobody has more than is left then for others, so each further user who takes
+    /// what there is gets half of the rest. (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998.)
+    private func fits(_ amount: Int, beside own: Int, _ user: UInt32) -> Bool {
+        guard amount <= bound.forUser - own else { return false }
+        if user == 0 { return true }
+        let left = bound.forAll - total
+        return bound.forUser < bound.forAll ? own <= left && amount <= (left - own) / 2 : amount <= left
     }
 
     func giveBack(_ amount: Int, _ user: UInt32) {
@@ -113,7 +117,7 @@ private final class Counter: @unchecked Sendable {
         lock.withLock {
             let own = byUser[user] ?? 0
             if own >= bound.forUser { return .userHasMost }
-            return own >= most(for: user) ? .allHaveMost : nil
+            return fits(1, beside: own, user) ? nil : .allHaveMost
         }
     }
 

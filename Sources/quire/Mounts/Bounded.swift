@@ -1,4 +1,5 @@
 import Dispatch
+import StorePrimitives
 import Synchronization
 
 /// Waiting for a mount whose daemon may never answer.
@@ -24,11 +25,13 @@ enum Bounded {
 
     private static func begin<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Answer<Result> {
         let answer = Answer<Result>()
-        DispatchQueue.global().async {
+        // None of a pool's: those that wait for one mount would keep others from being looked at.
+        let thread = try? NamedThread(starting: "quire-look") {
             let result = body()
             answer.value.withLock { $0 = result }
             answer.arrived.signal()
         }
+        thread?.detach()
         return answer
     }
 

@@ -20,14 +20,14 @@ struct MountReport: Encodable {
     /// Why there is no status.
     let reason: String?
 
-    /// How long the daemons of other users have for an answer, which may be anything.
+    /// How long a daemon has for its answer where there are others to ask.
     private static let patience = Duration.seconds(5)
-    /// The same of all together, with what a look at a mount takes besides.
-    private static let patienceForAll = Duration.seconds(15)
+    /// How long all together have, with what a look at a mount takes besides.
+    private static let patienceForAll = Duration.seconds(20)
 
     /// Of many mounts, asked beside each other: one that does not answer keeps nobody from seeing the others.
     static func reports(of entries: [MountTable.Entry]) -> [MountReport] {
-        // Whoever mounts much is not before others.
+        // A user who mounts much does not come before others.
         let order = entries.filter(isTrusted) + entries.filter { !isTrusted($0) }
         let answers = zip(order, Bounded.run(patienceForAll, for: order) { MountReport(of: $0, timeout: patience) })
         return entries.map { entry in

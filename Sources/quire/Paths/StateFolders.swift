@@ -10,11 +10,11 @@ package struct StateFolders {
     /// Where the desktop keeps thumbnails.
     package let thumbnails: String
 
-    /// The folders of the calling user; root's are the system's. Nothing is made yet.
+    /// The folders of the calling user; root's are the system's. Nothing is made yet but a folder that anybody might make.
     package init(store: [UInt8]) throws(CommandFailure) {
         let id = StoreID(canonicalPath: store)
         state = "\(try Self.stateHome())/\(id)"
-        runtime = try Self.runtimeHome()
+        runtime = try Self.runtimeHome(isMade: true)
         socket = "\(runtime)/\(id).socket"
         thumbnails = try Self.thumbnailHome()
     }
@@ -73,7 +73,8 @@ package struct StateFolders {
         return home + "/.cache/thumbnails"
     }
 
-    private static func runtimeHome() throws(CommandFailure) -> String {
+    /// - Parameter isMade: nobody is to come between this and the folder's use.
+    private static func runtimeHome(isMade: Bool = false) throws(CommandFailure) -> String {
         if getuid() == 0 { return "/run/quire" }
         var status = stat()
         // A variable kept across su names another user's folder.
@@ -82,6 +83,7 @@ package struct StateFolders {
         }
         // Anybody may have been first there; and not every file system that has home folders has sockets.
         let usual = "/tmp/quire-\(getuid())"
+        if isMade { mkdir(usual, 0o700) }
         let isNothing = lstat(usual, &status) != 0 && errno == ENOENT
         return isNothing || isOwnAlone(usual) ? usual : try ownRuntime()
     }
