@@ -85,3 +85,9 @@ int cl_spawn_bound(const char *program, char *const arguments[], char *const env
     waitpid(child, NULL, 0);
     return -failure;
 }
+int cl_opens_file(long number) {
+#ifdef SYS_open
+    if (number == SYS_open || number == SYS_creat) return 1;
+#endif
+    return number == SYS_openat || number == SYS_openat2;
+}

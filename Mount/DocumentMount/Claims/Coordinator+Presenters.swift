@@ -122,6 +122,7 @@ extension Coordinator {
     }
 
     private static let mostEvents = 500
+    private static let mostPlaces = 16
     /// In nanoseconds.
     private static let moment: UInt64 = 2_000_000
 
@@ -130,7 +131,9 @@ extension Coordinator {
         guard let before = state.withLock({ $0.told[user] }) else { return false }
         let page = events.events(after: before, limit: Self.mostEvents) { _ in true }
         guard page.next != before else { return false }
-        let audience = Set(page.missed.flatMap { place in
+        // To look for those of many places would take longer than to lose something for all of the user's.
+        let places = page.missed.count > Self.mostPlaces ? [.root] : page.missed
+        let audience = Set(places.flatMap { place in
             state.withLock { $0.presenters.presenters(of: place, contents: true, of: user) }
         })
         inParts(audience.sorted()) { part, state, actions in

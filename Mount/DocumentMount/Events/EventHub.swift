@@ -139,10 +139,11 @@ final class EventHub: Sendable {
                 state.missed.add([path] + (oldPath.map { [$0] } ?? []), by: account)
                 return false
             }
+            let before = state.inUse
             state.counts[account] = used + weight
             state.inUse += weight
             state.happenings.append(happening)
-            return state.happenings.count == 1 && state.hasListeners || state.happenings.count == Self.batch
+            return before == 0 && state.hasListeners || before < Self.batch && state.inUse >= Self.batch
         }
         if wakes { wake.signal() }
     }
@@ -275,7 +276,7 @@ final class EventHub: Sendable {
 
     /// Tells the listeners of each user whose time has come. Returns after how long others are to be told; nil: when more happens.
     private func tellPaced(_ told: inout [uid_t: Told]) -> Int64? {
-        let (counts, isFull) = state.withLock { ($0.paced.mapValues(\.count), $0.happenings.count >= Self.batch) }
+        let (counts, isFull) = state.withLock { ($0.paced.mapValues(\.count), $0.inUse >= Self.batch) }
         told = told.filter { counts[$0.key] != nil }
         let now = cl_monotonic_ns()
         var waits: [uid_t: Int64] = [:]

@@ -30,6 +30,12 @@ enum ProcessFacts {
         return status
     }
 
+    /// Whether a thread is in an open(2) just now (proc(5), syscall). False if that is not to be seen: it takes the right to trace it.
+    static func isOpening(_ thread: pid_t) -> Bool {
+        guard thread > 0, let number = read("/proc/\(thread)/syscall")?.split(separator: " ").first.flatMap({ Int($0) }) else { return false }
+        return cl_opens_file(number) != 0
+    }
+
     /// Whether a signal is on its way that ends the thread: the kernel sends SIGKILL then, whichever it was (proc(5), SigPnd).
     static func isBeingKilled(_ thread: pid_t) -> Bool {
         guard thread > 0, let text = read("/proc/\(thread)/status") else { return true }

@@ -50,8 +50,9 @@ final class SentOnThreads: Sendable {
     /// An open may wait in between for as long as the disk, or other requests, take.
     private static let longestPatience: Int64 = 300_000_000_000
     private static let patience: Int64 = 5_000_000_000
-    /// The kernel looks a name up twice in one walk with next to nothing in between. A later LOOKUP of the thread belongs to another call,
-    /// to which the document is to be shown as it is.
+    /// The kernel looks a name up twice in one walk with next to nothing in between, but for the time in which others have the processors.
+    /// A later LOOKUP is the same open's, or another's that may save as well, if the thread is in an open(2); to any other call the
+    /// document is to be shown as it is.
     private static let longestWalk: Int64 = 50_000_000
 
     /// Whether there are any. One atomic look.
@@ -93,17 +94,17 @@ final class SentOnThreads: Sendable {
     /// when the walk came to it first: the kernel looks a name up once more when what it knew of it holds no longer. It may be another one
     /// in another folder: somebody has renamed a folder that is on the path.
     func found(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node, isRegular: Bool) -> Open? {
-        guard areSome else { return nil }
-        return threads.withLock { threads in
-            guard let open = threads[thread] else { return nil }
-            let now = cl_monotonic_ns()
-            if case .gone(let place, let time) = open.walk {
-                guard place.parent === parent, place.name.matches(name), now - time < Self.longestWalk else { return nil }
-            }
-            threads[thread]?.walk = isRegular ? .file : .folder
-            guard isRegular, now - open.since < Self.patience || open.isAt(name, in: parent) else { return nil }
-            return open.flags & O_TRUNC != 0 && open.flags & O_ACCMODE != O_RDONLY ? open : nil
+        guard areSome, let open = threads.withLock({ $0[thread] }) else { return nil }
+        let now = cl_monotonic_ns()
+        if case .gone(let place, let time) = open.walk {
+            guard place.parent === parent, place.name.matches(name),
+                now - time < Self.longestWalk || now - time < Self.patience && ProcessFacts.isOpening(thread)
+            else { return nil }
         }
+        // Its thread waits for the answer: nobody else changes it.
+        threads.withLock { $0[thread]?.walk = isRegular ? .file : .folder }
+        guard isRegular, now - open.since < Self.patience || open.isAt(name, in: parent) else { return nil }
+        return open.flags & O_TRUNC != 0 && open.flags & O_ACCMODE != O_RDONLY ? open : nil
     }
 
     /// The thread finds its name gone, or a folder's on the way to it: its open will not come again, but perhaps as a CREATE, or if the name

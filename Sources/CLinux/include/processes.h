@@ -24,5 +24,7 @@ int64_t cl_count_descriptors(int proc, const char *path);
 // Starts a program, looked for in PATH, with this process's descriptors, all signals unblocked and as they are by default, that is
 // killed when the calling thread ends. The child's number, or what kept it from being started.
 int cl_spawn_bound(const char *program, char *const arguments[], char *const environment[]);
+// Whether a system call of this number, as /proc/PID/syscall shows it, opens a file by name.
+int cl_opens_file(long number);
 
 enum { CL_PF_EXITING = 0x4, CL_PF_FORKNOEXEC = 0x40, CL_PF_DUMPCORE = 0x200, CL_PF_SIGNALED = 0x400 };

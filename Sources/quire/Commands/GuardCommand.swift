@@ -62,22 +62,27 @@ struct GuardCommand: ParsableCommand {
         let (place, reason) = (shown(mountpoint.bytes), dead.reason)
         log.critical("the daemon of this mount died", metadata: ["mountpoint": "\(place)", "reason": "\(reason)"])
         var deaths = DaemonDeaths(stateFolder: state)
-        let now = Double(time(nil))
-        do throws(Errno) { try deaths.add(reason, at: now) } catch { log.warning("that could not be noted: \(error)") }
-        guard restart else { return }
-        guard !deaths.areTooMany(at: now) else {
-            return log.critical(
-                "it is not mounted again, as \(DaemonDeaths.limit) daemons have died within \(Int(clamping: DaemonDeaths.window)) s; 'quire mount' does",
-                metadata: ["mountpoint": "\(place)"])
-        }
-        do throws(CommandFailure) {
+        var cause = reason
+        // A daemon may die before it serves, too.
+        while true {
+            let now = Double(time(nil))
+            do throws(Errno) { try deaths.add(cause, at: now) } catch { log.warning("that could not be noted: \(error)") }
+            guard restart else { return }
+            guard !deaths.areTooMany(at: now) else {
+                return log.critical(
+                    "it is not mounted again, as \(DaemonDeaths.limit) daemons have died within \(Int(clamping: DaemonDeaths.window)) s; 'quire mount' does",
+                    metadata: ["mountpoint": "\(place)"])
+            }
             guard MountTable.current().top(at: mountpoint.bytes)?.isQuire == true else { return log.notice("it was unmounted meanwhile") }
-            let arguments = ["mount", "--again", "\(again)"].map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
-                + [store.bytes, mountpoint.bytes]
-            let new = try DaemonLauncher.start(arguments, log: logFile)
-            log.notice("mounted again", metadata: ["mountpoint": "\(place)", "daemon": "\(new)"])
-        } catch {
-            log.critical("it cannot be mounted again: \(error.message)")
+            do throws(CommandFailure) {
+                let arguments = ["mount", "--again", "\(again)"].map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
+                    + [store.bytes, mountpoint.bytes]
+                let new = try DaemonLauncher.start(arguments, log: logFile)
+                return log.notice("mounted again", metadata: ["mountpoint": "\(place)", "daemon": "\(new)"])
+            } catch {
+                log.critical("it cannot be mounted again: \(error.message)", metadata: ["mountpoint": "\(place)"])
+                cause = error.message
+            }
         }
     }
 }

@@ -21,8 +21,9 @@ final class DaemonGuard: Sendable {
     private let log: Logger
     private let device: Descriptor
 
-    /// In seconds. The first one takes as long as a program takes to start.
-    private static let patience = 2.0
+    /// In seconds. The first one takes as long as a program takes to start, beside whatever else runs: a daemon that serves before would
+    /// not be started again.
+    private static let patience = 20.0
     private static let pauses = 0.1...10
 
     /// - Parameter device: closed by `dismiss`.
@@ -37,7 +38,7 @@ final class DaemonGuard: Sendable {
         thread.withLock { $0 = keeper }
     }
 
-    /// Returns when the process watches, or two seconds later.
+    /// Returns when the process watches, or the first attempt has failed, or time is over.
     func waitUntilReady() { isReady.wait(seconds: Self.patience) }
 
     private func keep(_ start: Start) {
@@ -50,12 +51,14 @@ final class DaemonGuard: Sendable {
                 _ = consume writing
                 // Ends with the process, too.
                 var byte: UInt8 = 0
-                if cl_read(reading.number, &byte, 1) == 1 { isReady.signal() }
+                _ = cl_read(reading.number, &byte, 1)
+                isReady.signal()
                 _ = try? ChildProcess.wait(for: process)
                 if state.withLock({ $0.process = nil; return $0.isOver }) { return }
                 log.warning("the process that is to see this daemon die has ended; another one is started")
             } catch {
                 log.warning("no process can be started that would see this daemon die: \(error); it is tried again")
+                isReady.signal()
             }
             pause = ContinuousClock.now - begun > .seconds(60) ? Self.pauses.lowerBound : min(pause * 2, Self.pauses.upperBound)
             wake.wait(seconds: pause)
