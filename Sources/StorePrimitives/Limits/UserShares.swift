@@ -80,13 +80,13 @@ private final class Counter: @unchecked Sendable {
         }
     }
 
-    /// Whether a user may have more. Where several share, nobody has more than is left then for others, so each further user who takes
-    /// what there is gets half of the rest. (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998.)
+    /// Whether a user may have more. Where several share, nobody takes more than is left beside what they have, so each further user who
+    /// takes what there is, bit by bit, gets half of the rest. (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998.)
     private func fits(_ amount: Int, beside own: Int, _ user: UInt32) -> Bool {
         guard amount <= bound.forUser - own else { return false }
         if user == 0 { return true }
         let left = bound.forAll - total
-        return bound.forUser < bound.forAll ? own <= left && amount <= (left - own) / 2 : amount <= left
+        return bound.forUser < bound.forAll ? amount <= left - own : amount <= left
     }
 
     func giveBack(_ amount: Int, _ user: UInt32) {
