@@ -49,10 +49,10 @@ final class EventHub: Sendable {
         var happenings: [Happening] = []
         /// Those that are being made events.
         var settling: [Happening] = []
-        /// What each account's `happenings` take (`StoreEvent.weight`), and all of them.
+        /// The weight (`StoreEvent.weight`) of each account's `happenings`, and of all.
         var counts: [uid_t?: Int] = [:]
         var inUse = 0
-        /// What there was no place for.
+        /// Events that found no place.
         var missed = MissedEvents()
         /// Told at once.
         var urgent: [ListenerID: @Sendable () -> Void] = [:]
@@ -136,7 +136,7 @@ final class EventHub: Sendable {
         let wakes = state.withLock { state in
             let used = state.counts[account] ?? 0
             guard state.inUse < Self.mostWaiting, used < mostWaitingOfUser else {
-                state.missed.add([path] + (oldPath.map { [$0] } ?? []), by: account)
+                state.missed.add(StoreEvent.places(path, oldPath), by: account)
                 return false
             }
             let before = state.inUse

@@ -75,7 +75,7 @@ extension Workspaces {
         return Copy(claim: claim.id, staged: try working.stage(in: folder), base: StagedNames.Base(status))
     }
 
-    /// What a folder that takes no new names answers.
+    /// The errors of a folder that takes no new names.
     private static let refusingNames: Set<Errno> = [.permissionDenied, .notPermitted, .readOnlyFileSystem]
 
     /// An open(2) is repeated once. So if it begins a save of the version under the hidden name, it does so here.

@@ -9,7 +9,7 @@ public struct EventLog: Sendable {
     public struct Position: Hashable, Sendable {
         /// The events up to this number are seen.
         public var sequence: UInt64
-        /// What was lost until then is told.
+        /// The reader has been told of the losses until then.
         fileprivate var moment: UInt64 = 0
 
         public init(after sequence: UInt64) { self.sequence = sequence }
@@ -41,9 +41,9 @@ public struct EventLog: Sendable {
     /// The first that is not gone.
     private var start = 0
     private var goneCount = 0
-    /// What each user's take.
+    /// The weight of each user's events.
     private var counts: [UInt32?: Int] = [:]
-    /// What all take.
+    /// The weight of all events.
     private var inUse = 0
     /// Each user's oldest event is at this index or above it.
     private var oldest: [UInt32?: Int] = [:]

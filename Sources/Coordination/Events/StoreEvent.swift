@@ -68,7 +68,9 @@ public struct StoreEvent: Hashable, Sendable {
     }
 
     /// What it is about.
-    var places: [StorePath] { [path] + (oldPath.map { [$0] } ?? []) }
+    var places: [StorePath] { Self.places(path, oldPath) }
+
+    public static func places(_ path: StorePath, _ oldPath: StorePath?) -> [StorePath] { [path] + (oldPath.map { [$0] } ?? []) }
 
     /// What somebody is told of it who may know of one place only.
     public func told(as kind: Kind, at path: StorePath) -> StoreEvent {
