@@ -17,6 +17,7 @@ public final class MountedStore: Sendable {
     let fileSystem: MountedFileSystem
     let keeper: IndexKeeper
     let events: EventHub
+    private let kernelNames: KernelNames
     let tagFolders: TagFolders
     let recents: RecentsFolder
     let versions: VersionStore
@@ -46,10 +47,13 @@ public final class MountedStore: Sendable {
 
         shares = Self.shares(configuration)
         let index = try Self.openIndex(configuration, log)
+        let kernelNames = KernelNames(store: store, status, log: log)
+        self.kernelNames = kernelNames
         events = EventHub(
             accounts: shares.accounts, isForOne: !configuration.options.allowOther,
             document: { path in index.isTemporary ? nil : (try? index.document(at: path))?.id.rawValue },
-            folder: { path in (try? path.parent.held(in: store)).flatMap { FileIdentity(of: $0) } })
+            folder: { path in (try? path.parent.held(in: store)).flatMap { FileIdentity(of: $0) } },
+            isKernelBehind: { kernelNames.isBehind(at: $0) })
         let journal = ChangeJournal(events: events)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes)
         keeper = IndexKeeper(index: index, reader: reader, journal: journal, log: log)
@@ -117,6 +121,7 @@ public final class MountedStore: Sendable {
     /// answered no more, and to have all descriptors of `duplicateDevice` closed: apps wait for that.
     public func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws(MountFailure) {
         fileSystem.forgetter.start(at: session.place, configuration.startRepeating)
+        kernelNames.start(at: session.place, configuration.startRepeating)
         let changes = OutsideChanges(fileSystem: fileSystem, keeper: keeper)
         do throws(Errno) {
             let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
@@ -143,6 +148,7 @@ public final class MountedStore: Sendable {
         watcher.withLock { $0.take() }?.stop()
         fileSystem.thumbnails?.stop()
         fileSystem.forgetter.stop()
+        kernelNames.stop()
         fileSystem.repeater.stop()
         fileSystem.repeats.stop()
         fileSystem.coordinator.stop()
@@ -153,6 +159,7 @@ public final class MountedStore: Sendable {
         fileSystem.forgetter.collect()
         fileSystem.noteOpenWriters()
         events.stop()
+        kernelNames.collect()
         keeper.stop()
         if let refusal {
             throw MountFailure(

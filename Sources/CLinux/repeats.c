@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -111,6 +112,32 @@ static bool look_again(int folder, const char *name) {
     return linkat(AT_FDCWD, "/", folder, name, 0) == 0 || errno == EXDEV || errno == EEXIST || errno == EROFS;
 }
 
+// Looks at what the kernel has cached alone: sends no LOOKUP, and waits for nobody who changes a folder.
+static int open_cached(int folder, const char *path, int flags) {
+    const struct open_how how = {
+        .flags = (unsigned)flags | O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | RESOLVE_CACHED,
+    };
+    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}
+
+static bool shows(int root, char *path, const char *inode) {
+    unsigned long long expected = strtoull(inode, NULL, 10);
+    char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (slash) *slash = 0;
+    int folder = open_cached(root, slash ? path : ".", O_DIRECTORY);
+    if (folder < 0) return errno != ENOENT || expected == 0;
+    // Whoever looks has the kernel ask for the folder's mode, where that is not known, before it looks at the name: GETATTR, which takes no lock.
+    struct statx status;
+    statx(folder, "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &status);
+    int file = open_cached(folder, name, 0);
+    bool is_same = file < 0 ? errno != ENOENT || expected == 0
+        : statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) < 0 || status.stx_ino == expected;
+    if (file >= 0) close(file);
+    close(folder);
+    return is_same;
+}
+
 static bool change_name(int root, char operation, mode_t type, char *path, char *new_path) {
     const char *name, *new_name;
     int folder = open_folder(root, path, &name), new_folder = -1;
@@ -136,6 +163,7 @@ static bool repeat_below(int root, char operation, unsigned char argument, char 
     case CL_REPEAT_WRITE: return write_file(root, path, argument);
     case CL_REPEAT_ATTRIBUTES: return change_attributes(root, path);
     case CL_REPEAT_OPEN: return open_again(root, path);
+    case CL_REPEAT_COMPARE: return shows(root, path, new_path);
     default: return change_name(root, operation, (mode_t)argument << 12, path, new_path);
     }
 }

@@ -27,6 +27,7 @@ ssize_t cl_pread(int fd, void *b, size_t n, off_t o) {
 }
 int cl_fchmod(int fd, mode_t m) { RESULT(fchmod(fd, m)); }
 int cl_fchown(int fd, uid_t u, gid_t g) { RESULT(fchown(fd, u, g)); }
+int cl_syncfs(int fd) { RESULT(syncfs(fd)); }
 int cl_futimens(int fd, const struct timespec t[2]) { RESULT(futimens(fd, t)); }
 
 int cl_file_system(int fd, struct cl_file_system *out) {

@@ -75,6 +75,8 @@ final class EventHub: Sendable {
     private let log: Guarded<EventLog>
     /// Held while happenings become events, so that these stay in order. Taken before `state`, `log` and the database.
     private let settling = ThreadLock()
+    /// Safe: used by who holds `settling`.
+    nonisolated(unsafe) private var catchUp: KernelCatchUp
     private let wake = Signal()
     private let isListenedTo = Atomic<Bool>(false)
     /// Somebody is to be told at once.
@@ -98,10 +100,14 @@ final class EventHub: Sendable {
 
     private static let longestPath = Int(PATH_MAX)
 
-    /// - Parameter isForOne: the mount has one user.
+    /// - Parameters:
+    ///   - isForOne: the mount has one user.
+    ///   - isKernelBehind: whether the kernel shows something else at a path than the store has.
     init(
-        accounts: Accounts, isForOne: Bool, document: @escaping @Sendable (StorePath) -> Int64?, folder: @escaping @Sendable (StorePath) -> FileIdentity?
+        accounts: Accounts, isForOne: Bool, document: @escaping @Sendable (StorePath) -> Int64?,
+        folder: @escaping @Sendable (StorePath) -> FileIdentity?, isKernelBehind: @escaping @Sendable (StorePath) -> Bool
     ) {
+        catchUp = KernelCatchUp(isBehind: isKernelBehind)
         self.accounts = accounts
         mostWaitingOfUser = isForOne ? Self.mostWaiting : Self.mostWaitingOfUser
         self.document = document
@@ -318,6 +324,17 @@ final class EventHub: Sendable {
         happening.oldPath.flatMap { document($0) } ?? document(happening.path)
     }
 
+    /// The latest first. What happened longer ago the kernel knows.
+    private func changesOfNames(in happenings: [Happening]) -> some Sequence<KernelCatchUp.Change> {
+        let since = Clock.now - Self.moment
+        return happenings.reversed().lazy.filter { $0.kind.changesNames && $0.time > since }.flatMap { happening in
+            let account = self.account(of: happening.doer)
+            return [happening.path, happening.oldPath].compactMap { path in
+                path.map { KernelCatchUp.Change(path: $0, account: account) }
+            }
+        }
+    }
+
     /// Makes events of what has happened. Whether there are new ones.
     private func settle() -> Bool {
         settling.withLock {
@@ -329,6 +346,7 @@ final class EventHub: Sendable {
                 return (state.happenings, state.missed)
             }
             defer { state.withLock { $0.settling = [] } }
+            if isListenedTo.load(ordering: .relaxed) { catchUp.wait(for: changesOfNames(in: happenings)) }
             for happening in happenings {
                 let origin = happening.origin ?? lateOrigin(of: happening)
                 // Looking it up costs more than most operations, and later the path may be another document's.

@@ -41,7 +41,8 @@ extension MountedFileSystem {
         let wereLeft = saves.store.leftNames.removeAgain()
         guard saves.hasActiveDocuments else { return wereLeft }
         var status = cl_status()
-        let result = cl_statx(try locator.folder(parent).number, name, AT_SYMLINK_NOFOLLOW, &status)
+        let folder = try locator.folder(parent)
+        let result = cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status)
         return result == 0 && saves.clearNames(outOf: FileIdentity(status)) || wereLeft
     }
 

@@ -25,6 +25,8 @@ final class RepeatingProcess {
         case lookAgain([UInt8])
         /// Opens a regular file for reading.
         case open([UInt8])
+        /// Fails if the kernel has something else cached there than an inode; 0: than nothing.
+        case compare([UInt8], inode: UInt64)
 
         /// As `cl_repeat` takes it; nil if it is too long for a path.
         fileprivate func request(at place: MountPlace) -> [UInt8]? {
@@ -42,6 +44,7 @@ final class RepeatingProcess {
                 case .move(let path, let newPath): (Int(CL_REPEAT_MOVE), 0, [path, newPath])
                 case .lookAgain(let path): (Int(CL_REPEAT_LOOK_AGAIN), 0, [path])
                 case .open(let path): (Int(CL_REPEAT_OPEN), 0, [path])
+                case .compare(let path, let inode): (Int(CL_REPEAT_COMPARE), 0, [path, Array("\(inode)".utf8)])
                 }
             guard paths.allSatisfy({ $0.count < Int(PATH_MAX) }), place.path.count < Int(PATH_MAX) else { return nil }
             let connection = withUnsafeBytes(of: place.connection) { Array($0) }

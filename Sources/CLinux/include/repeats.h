@@ -18,6 +18,7 @@ enum {
     CL_REPEAT_REMOVE = 'u',        // removes what has that type
     CL_REPEAT_MOVE = 'm',          // renames it to a second path
     CL_REPEAT_LOOK_AGAIN = 'f',    // has the kernel ask for it, whatever it knows
+    CL_REPEAT_COMPARE = 'c',       // succeeds unless the kernel has something else cached there than the inode with a number, 0: nothing
 };
 enum {
     CL_REPEAT_MODIFIED = 1,        // sets the time of modification to now
@@ -25,7 +26,8 @@ enum {
 };
 
 // Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's number (`mounts.h`)
-// in four bytes of the machine's order, the mount point, a NUL, the path, and for a move a NUL and the new path. Nothing is done if
+// in four bytes of the machine's order, the mount point, a NUL, the path, and for a move a NUL and the new path, to compare a NUL and
+// the number in decimal. Nothing is done if
 // the mount point's path leads to another mount.
 int cl_repeat(int channel, const void *request, size_t length);
 // Waits for the answer: 1 if it succeeded, 0 if not, -ETIMEDOUT if it is not there yet, another negative errno if none comes.

@@ -12,6 +12,7 @@ ssize_t cl_pread(int fd, void *buffer, size_t count, off_t offset);
 int cl_fchmod(int fd, mode_t mode);
 int cl_fchown(int fd, uid_t uid, gid_t gid);
 int cl_futimens(int fd, const struct timespec times[2]);
+int cl_syncfs(int fd);
 
 // Which file system a file is on, and what room there is for an ordinary user.
 struct cl_file_system {

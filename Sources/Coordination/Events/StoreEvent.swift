@@ -17,6 +17,14 @@ public struct StoreEvent: Hashable, Sendable {
         case versionLost
         /// A save came to nothing: its document is as it was.
         case saveAborted
+
+        /// Whether a name may stand for something else than before.
+        public var changesNames: Bool {
+            switch self {
+            case .appeared, .changed, .moved, .deleted: true
+            case .attributesChanged, .versionGained, .versionLost, .saveAborted: false
+            }
+        }
     }
 
     /// Who did it.

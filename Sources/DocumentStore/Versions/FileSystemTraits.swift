@@ -21,12 +21,15 @@ package struct FileSystemTraits: Sendable {
     /// A change after a status was asked for always carries another status change time than that one (multigrain timestamps,
     /// Linux 6.13). Elsewhere these times are as coarse as the kernel's tick.
     let hasFineTimes: Bool
+    /// What a removed file took is free after the next commit, for quotas too (btrfs).
+    let freesByCommit: Bool
 
     private static let ext4 = 0xEF53, xfs = 0x5846_5342, f2fs = 0xF2F5_2010, tmpfs = 0x0102_1994, btrfs = 0x9123_683E,
         ramfs = 0x8584_58F6
 
     init(type: Int, device: dev_t) {
         hasProjects = [Self.ext4, Self.xfs, Self.f2fs].contains(type)
+        freesByCommit = type == Self.btrfs
         hasFineTimes = [Self.ext4, Self.xfs, Self.btrfs, Self.tmpfs].contains(type) && Self.kernel >= (6, 13)
         switch type {
         case Self.tmpfs, Self.ramfs: ordering = .nothing

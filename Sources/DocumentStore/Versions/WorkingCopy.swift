@@ -54,7 +54,7 @@ public final class WorkingCopy: Sendable {
         baseIsYoung = !traits.hasFineTimes && time &- saturatedNanoseconds(base.status.st.st_ctim) < Self.youngNanoseconds
 
         let hidden: HiddenPlace?
-        (file, hidden) = try Self.made(in: folder, for: documentIdentity, mode: base.mode, versions.names, unnamed: unnamed)
+        (file, hidden) = try Self.made(for: document, documentIdentity, in: folder, mode: base.mode, traits, versions.names, unnamed: unnamed)
         naming = Mutex(Naming(place: hidden))
         do throws(AttributeFailure) {
             let own = try VersionAttributes(of: file, isDocument: false, hasProjects: traits.hasProjects)
@@ -72,7 +72,20 @@ public final class WorkingCopy: Sendable {
     }
 
     private static func made(
-        in folder: Descriptor, for document: FileIdentity, mode: mode_t, _ names: HiddenNames, unnamed: Bool
+        for document: Descriptor, _ identity: FileIdentity, in folder: Descriptor, mode: mode_t, _ traits: FileSystemTraits,
+        _ names: HiddenNames, unnamed: Bool
+    ) throws(WorkingCopyRefusal) -> (Descriptor, HiddenPlace?) {
+        do throws(WorkingCopyRefusal) {
+            return try made(for: identity, in: folder, mode: mode, names, unnamed: unnamed)
+        } catch where traits.freesByCommit && [.unmade(.noSpace), .unmade(.diskQuotaExceeded)].contains(error) {
+            // A save that failed for want of room may have ended just now.
+            try done(cl_syncfs(document.number))
+            return try made(for: identity, in: folder, mode: mode, names, unnamed: unnamed)
+        }
+    }
+
+    private static func made(
+        for document: FileIdentity, in folder: Descriptor, mode: mode_t, _ names: HiddenNames, unnamed: Bool
     ) throws(WorkingCopyRefusal) -> (Descriptor, HiddenPlace?) {
         if unnamed {
             let number = cl_openat(folder.number, ".", CL_O_TMPFILE | O_RDWR | CL_O_LARGEFILE, mode & 0o777)

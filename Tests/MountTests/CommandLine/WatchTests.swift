@@ -35,6 +35,53 @@ extension MountTests {
                 .joined(separator: "\n")
         }
 
+        /// The kernel changes its names after the mount has answered, as soon as the program that asked gets a processor.
+        @Test(arguments: SaveMount.allCases)
+        func whoIsToldOfAChangeFindsItDone(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "mkdir a b; echo 0 >a/x") { (mount: Mount) throws in
+                try mount.python(#"""
+                    import json, os, subprocess, time
+                    M, S = os.environ["M"], os.environ["S"]
+                    watch = subprocess.Popen(["quire", "watch", "--json", M], stdout=subprocess.PIPE, text=True, cwd="/")
+                    hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(4)]
+                    def told(kind, name):
+                        while True:
+                            event = json.loads(watch.stdout.readline())
+                            if event["kind"] == kind and event["path"] == M + "/" + name: return
+                    def content(name):
+                        try: return open(M + "/" + name).read()
+                        except FileNotFoundError: return None
+                    # The last to get a processor: what it starts with `do` ends long after the mount has answered.
+                    slow = subprocess.Popen(["nice", "-n", "19", "python3", "-c", "import sys\nfor line in sys.stdin: exec(line)"],
+                        stdin=subprocess.PIPE, text=True, cwd=M)
+                    def do(line): slow.stdin.write("import os; " + line + "\n"); slow.stdin.flush()
+                    wrong = []
+                    def expect(name, expected):
+                        found = content(name)
+                        if found != expected: wrong.append((name, found, expected))
+                    try:
+                        time.sleep(0.3); do("open('start', 'w')"); told("appeared", "start")
+                        for number in range(40):
+                            # What is looked for in vain, and what is there, the kernel remembers.
+                            for name in ["a/x", "b/y", "made", "outside"]: content(name)
+                            do("os.rename('a/x', 'b/y')"); told("moved", "b/y"); expect("b/y", "0\n"); expect("a/x", None)
+                            do("os.mknod('made')"); told("appeared", "made"); expect("made", "")
+                            new, old = str(number), content("made")
+                            with open(M + "/new", "w") as file: file.write(new)
+                            told("appeared", "new"); content("made")
+                            do("os.rename('new', 'made')"); told("moved", "made"); expect("made", new)
+                            do("os.unlink('made')"); told("deleted", "made"); expect("made", None)
+                            do("os.rename('b/y', 'a/x')"); told("moved", "a/x"); expect("a/x", "0\n"); expect("b/y", None)
+                            with open(S + "/outside", "w") as file: file.write(new)
+                            told("appeared", "outside")
+                            os.unlink(S + "/outside"); told("deleted", "outside"); expect("outside", None)
+                    finally:
+                        for child in [watch, slow, *hogs]: child.kill(); child.wait()
+                    assert not wrong, (len(wrong), wrong)
+                    """#)
+            }
+        }
+
         @Test(arguments: SaveMount.allCases)
         func eachThingThatIsDoneIsToldOnce(kind: SaveMount) throws {
             try withSharedMount(kind) { (mount: Mount) throws in

@@ -60,6 +60,9 @@ extension MountTests {
                 // What the process that mounts again was told of the folders.
                 let folders = try mount.shell("tr '\\0' '\\n' </proc/$(pgrep -P \(daemon) -x quire-guard)/cmdline | grep -A 1 -x -e --again | tail -1", in: "/")
                 let store = try #require(folders.split(separator: ",").first)
+                // It is not to be faster than this test, nor the daemon to start another one.
+                kill(daemon, SIGSTOP)
+                kill(try #require(Int32(try mount.shell("pgrep -P \(daemon) -x quire-guard", in: "/"))), SIGKILL)
                 kill(daemon, SIGKILL)
                 eventually { (try? mount.attempt("ls \"$M\"", in: "/").errors.contains("not connected")) == true }
                 let result = try mount.attempt("quire mount --foreground --again \(store),\(store) \"$S\" \"$M\"", in: "/")
