@@ -46,7 +46,7 @@ public final class MountedStore: Sendable {
             actsForCallers: geteuid() == 0, passthrough: isPrivileged && configuration.options.passthrough == .auto)
 
         shares = Self.shares(configuration)
-        let index = try Self.openIndex(configuration, log)
+        let index = try Self.openIndex(configuration, shares.accounts, log)
         let kernelNames = KernelNames(store: store, status, log: log)
         self.kernelNames = kernelNames
         events = EventHub(
@@ -261,8 +261,11 @@ public final class MountedStore: Sendable {
         return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes], accounts: configuration.options.allowOther ? .ofSystem() : Accounts())
     }
 
-    private static func openIndex(_ configuration: MountConfiguration, _ log: Logger) throws(MountFailure) -> DocumentIndex {
+    private static func openIndex(
+        _ configuration: MountConfiguration, _ accounts: Accounts, _ log: Logger
+    ) throws(MountFailure) -> DocumentIndex {
         var bounds = IndexBounds()
+        bounds.accounts = accounts
         // Nobody but root and the user who mounted uses the mount.
         if !configuration.options.allowOther { bounds.bytes.forUser = bounds.bytes.forAll }
         DocumentIndex.removeTemporary(configuration.spareIndex)

@@ -4,16 +4,16 @@ internal import Synchronization
 
 /// What users have in the index; see `IndexBounds`.
 extension DocumentIndex {
-    /// What the user has of a resource, and with nil all users; 0 of what is not the index's.
+    /// What the user's account has of a resource, and with nil all users; 0 of what is not the index's.
     public func use(of resource: SharedResource, by user: UserID?) throws(IndexError) -> Int {
-        try read { db in
-            switch (resource, user) {
-            case (.indexBytes, let user?): try Room.use("bytes", by: user.rawValue, db)
+        let accounts = bounds.accounts
+        return try read { db in
+            switch (resource, user.map { accounts.owner(of: $0.rawValue) }) {
+            case (.indexBytes, let account?): try Room.use("bytes", by: account, accounts, db)
             case (.indexBytes, nil): try Room.fileSize(db)
-            case (.tags, let user?): try Room.use("tags", by: user.rawValue, db)
+            case (.tags, let account?): try Room.use("tags", by: account, accounts, db)
             case (.tags, nil): Int(clamping: try db.integer("SELECT count(*) FROM tag") ?? 0)
-            case (.keptTags, let user?):
-                Int(clamping: try db.integer("SELECT count(*) FROM tag_keeper WHERE uid = ?", [Int64(user.rawValue)]) ?? 0)
+            case (.keptTags, let account?): try Room.sum("count(*)", "tag_keeper", of: account, accounts, db)
             case (.keptTags, nil): Int(clamping: try db.integer("SELECT count(*) FROM tag_keeper") ?? 0)
             default: 0
             }

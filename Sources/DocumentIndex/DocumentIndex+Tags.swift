@@ -98,14 +98,10 @@ extension DocumentIndex {
         }
     }
 
-    /// How many tags the user keeps, and all users together. O(these).
-    public func keptTags(by user: UserID) throws(IndexError) -> (own: Int, all: Int) {
-        try read { db in
-            (
-                Int(try db.integer("SELECT count(*) FROM tag_keeper WHERE uid = ?", [Int64(user.rawValue)]) ?? 0),
-                Int(try db.integer("SELECT count(*) FROM tag_keeper") ?? 0)
-            )
-        }
+    /// Whether the user may keep one more tag. O(those that are kept).
+    public func mayKeepTag(_ user: UserID) throws(IndexError) -> Bool {
+        let (own, all) = (try use(of: .keptTags, by: user), try use(of: .keptTags, by: nil))
+        return SharedResource.keptTags.bound.hasRoom(for: 1, beside: own, of: all, user: bounds.accounts.owner(of: user.rawValue))
     }
 
     /// From now on the tag shows to the user even without documents, until it is removed. No error if it did before.

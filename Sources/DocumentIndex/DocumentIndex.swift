@@ -111,6 +111,8 @@ public final class DocumentIndex: Sendable {
         let files = IndexFiles(path: path)
         var limited = bounds
         limited.bytes.forAll = min(bounds.bytes.forAll, files.halfOfRoom, isTemporary ? Self.mostTemporary : .max)
+        // On a small disk too one user's share is not all.
+        if bounds.bytes.forUser < bounds.bytes.forAll { limited.bytes.forUser = min(bounds.bytes.forUser, limited.bytes.forAll / 2) }
         self.bounds = limited
         do {
             guard files.haveRoom else { throw IndexError.diskFull }

@@ -8,6 +8,7 @@ public import StorePrimitives
 final class Room {
     private let db: Database
     private let bounds: IndexBounds
+    /// What accounts have, and all together, with what was taken here.
     private var bytes: [UInt32: Int] = [:]
     private var bytesOfAll: Int?
     private var tags: [UInt32: Int] = [:]
@@ -22,13 +23,13 @@ final class Room {
 
     /// Counts `more` bytes for the owner. False, and nothing counted, if there is no room for them. Root has its own share alone.
     func take(bytes more: Int, for owner: UInt32) throws -> Bool {
-        let own = try bytes[owner] ?? bounds.bytes.forUser - Self.use("bytes", by: owner, db)
-        let all = owner == 0 ? Int.max : try bytesOfAll ?? bounds.bytes.forAll - Self.fileSize(db)
-        (bytes[owner], bytesOfAll) = (own, owner == 0 ? bytesOfAll : all)
-        guard more <= own, more <= all else { return false }
-        bytes[owner] = own - more
-        if owner != 0 { bytesOfAll = all - more }
-        return true
+        let account = bounds.accounts.owner(of: owner)
+        let own = try bytes[account] ?? Self.use("bytes", by: account, bounds.accounts, db)
+        let all = account == 0 ? 0 : try bytesOfAll ?? Self.fileSize(db)
+        let hasRoom = bounds.bytes.hasRoom(for: more, beside: own, of: all, user: account)
+        bytes[account] = hasRoom ? own.adding(clamping: more) : own
+        if account != 0 { bytesOfAll = hasRoom ? all.adding(clamping: more) : all }
+        return hasRoom
     }
 
     /// Counts a row that was made, which the database does not: it would take a tenth of the time of a gather.
@@ -46,19 +47,31 @@ final class Room {
 
     /// The same for a tag that no document had.
     func take(_ tag: Tag, for owner: UInt32) throws -> Bool {
-        let own = try tags[owner] ?? bounds.tags.forUser - Self.use("tags", by: owner, db)
-        let all = owner == 0 ? Int.max : try tagsOfAll ?? bounds.tags.forAll - Int(clamping: db.integer("SELECT count(*) FROM tag") ?? 0)
-        (tags[owner], tagsOfAll) = (own, owner == 0 ? tagsOfAll : all)
-        guard own > 0, all > 0, try take(bytes: 100 + 2 * tag.bytes.count, for: owner) else { return false }
-        tags[owner] = own - 1
-        if owner != 0 { tagsOfAll = all - 1 }
+        let account = bounds.accounts.owner(of: owner)
+        let own = try tags[account] ?? Self.use("tags", by: account, bounds.accounts, db)
+        let all = account == 0 ? 0 : try tagsOfAll ?? Int(clamping: db.integer("SELECT count(*) FROM tag") ?? 0)
+        (tags[account], tagsOfAll) = (own, account == 0 ? tagsOfAll : all)
+        guard bounds.tags.hasRoom(for: 1, beside: own, of: all, user: account), try take(bytes: 100 + 2 * tag.bytes.count, for: owner)
+        else { return false }
+        tags[account] = own + 1
+        if account != 0 { tagsOfAll = all + 1 }
         return true
     }
 
-    /// What is counted for a user.
-    static func use(_ column: String, by user: UInt32, _ db: Database) throws -> Int {
-        // Less than nothing is had in a damaged file alone.
-        max(0, try Int(clamping: db.integer("SELECT \(column) FROM share WHERE uid = ?", [Int64(user)]) ?? 0))
+    /// What is counted for the user ids of an account.
+    static func use(_ column: String, by account: UInt32, _ accounts: Accounts, _ db: Database) throws -> Int {
+        // In a damaged file alone is less than nothing had, or more than fits.
+        let amount = "sum(min(max(\(column), 0), \(Int64(1) << 40)))"
+        return try sum(amount, "share", of: account, accounts, db)
+    }
+
+    /// The sum of something over a table's rows of an account's user ids.
+    static func sum(_ amount: String, _ table: String, of account: UInt32, _ accounts: Accounts, _ db: Database) throws -> Int {
+        try accounts.users(of: account).reduce(0) { sum, users in
+            let values: [Value] = [Int64(users.lowerBound), Int64(users.upperBound)]
+            let found = try db.integer("SELECT \(amount) FROM \(table) WHERE uid BETWEEN ? AND ?", values) ?? 0
+            return sum.adding(clamping: Int(clamping: found))
+        }
     }
 
     /// In bytes, without what is free.
@@ -74,6 +87,8 @@ public struct IndexBounds: Sendable {
     public var bytes = SharedResource.indexBytes.bound
     /// Different tags that came with documents.
     public var tags = SharedResource.tags.bound
+    /// User ids of one account have one share.
+    public var accounts = Accounts()
 
     public init() {}
 }

@@ -7,8 +7,11 @@ import Testing
 @Suite struct SharesTests {
     let folder = try! StateFolder()
 
-    private func index(bytes: SharedResource.Bound? = nil, tags: SharedResource.Bound? = nil) throws -> DocumentIndex {
+    private func index(
+        bytes: SharedResource.Bound? = nil, tags: SharedResource.Bound? = nil, accounts: Accounts = Accounts()
+    ) throws -> DocumentIndex {
         var bounds = IndexBounds()
+        bounds.accounts = accounts
         if let bytes { bounds.bytes = bytes }
         if let tags { bounds.tags = tags }
         return try DocumentIndex(folder: folder.path, bounds: bounds)
@@ -96,7 +99,7 @@ import Testing
     }
 
     @Test func tagsBeyondTheOwnersShareHaveNoDocuments() throws {
-        let index = try index(tags: .init(forUser: 50, forAll: 70))
+        let index = try index(tags: .init(forUser: 30, forAll: 70))
         func give(_ user: UserID, _ count: Int) throws {
             for number in 0..<count {
                 let name = "\(user.rawValue)-\(number)"
@@ -104,11 +107,40 @@ import Testing
             }
         }
         try give(anna, 100)
-        #expect(try index.tags().count == 50)
+        #expect(try index.tags().count == 30)
         #expect(try index.tagged("common").count == 100)
+        // No more than is left for others then.
         try give(ben, 100)
-        #expect(try index.tags().count == 70)
+        #expect(try index.tags().count == 50)
         #expect(try index.tagged("common").count == 200)
+    }
+
+    @Test func theIdsOfAnAccountHaveOneShare() throws {
+        let accounts = Accounts(parsing: "1000:100000:65536\n1000:300000:10") { _ in nil }
+        let index = try index(
+            bytes: .init(forUser: 20_000, forAll: 1 << 30), tags: .init(forUser: 30, forAll: 1_000), accounts: accounts)
+        for number in 0..<400 as Range<UInt64> {
+            let id = number % 2 == 0 ? UserID(100_000 + UInt32(number)) : UserID(300_000 + UInt32(number % 10))
+            try index.apply([.present(owned("a/\(number)", number + 1, by: id, tags: number < 60 ? ["t\(number)"] : nil))])
+        }
+        #expect((60..<125).contains(try index.count()))
+        #expect(try index.tags().count == 30)
+        for id in [1_000, 100_000, 300_009] as [UInt32] {
+            #expect(try index.use(of: .tags, by: UserID(id)) == 30)
+            #expect((19_000...20_000).contains(try index.use(of: .indexBytes, by: UserID(id))))
+        }
+        try index.apply([.present(owned("b", 2_000, by: ben, tags: ["of ben"]))])
+        #expect(try index.tagged("of ben").count == 1)
+        #expect(try index.use(of: .tags, by: ben) == 1)
+    }
+
+    @Test func keptTagsOfAnAccountCountTogether() throws {
+        let index = try index(accounts: Accounts(parsing: "1000:100000:65536") { _ in nil })
+        let most = SharedResource.keptTags.bound.forUser
+        for number in 0..<most { try index.keepTag(tag("t\(number)"), by: UserID(100_000 + UInt32(number % 100))) }
+        for id in [1_000, 100_000, 165_535] as [UInt32] { #expect(try !index.mayKeepTag(UserID(id))) }
+        #expect(try index.mayKeepTag(ben) && index.mayKeepTag(UserID(0)))
+        #expect(try index.use(of: .keptTags, by: anna) == most)
     }
 
     @Test func ofOneDocumentAHundredTagsAreKnown() throws {

@@ -84,6 +84,19 @@ struct CacheBoundsTests {
         #expect((1...4).allSatisfy { has("c\($0)") })
     }
 
+    @Test func theIdsOfAnAccountHaveOneShare() throws {
+        let shares = UserShares(
+            bounds: [.thumbnailBytes: .init(forUser: 16 * 4_096, forAll: 32 * 4_096)],
+            accounts: Accounts(parsing: "\(Self.alice):100000:65536") { _ in nil })
+        let cache = ThumbnailCache(folder: folder.path("thumbnails"), shares: shares)
+        for number in 1...17 { try draw("a\(number)", number % 3 == 0 ? Self.alice : 100_000 + UInt32(number), age: 10_000 * number, in: cache) }
+        for number in 1...9 { try draw("b\(number)", Self.bob, age: 1_000_000 * number, in: cache) }
+        cache.trim()
+        #expect((1...17).filter { has("a\($0)") } == Array(1...14))
+        #expect((1...9).allSatisfy { has("b\($0)") })
+        #expect(shares.use(of: .thumbnailBytes, by: Self.alice) == 14 * 4_096)
+    }
+
     /// Another daemon's, and one's own after a restart.
     @Test func daemonsThatShareTheCacheCountTheSame() throws {
         let otherShares = Self.shares(16, 32)

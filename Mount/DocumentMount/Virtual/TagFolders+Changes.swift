@@ -16,9 +16,7 @@ extension TagFolders {
 
     /// Whether the caller's share of tags that show without documents has room: each listing of `.tags` goes through all of all users.
     private func mayKeepMore(_ caller: Credentials) -> Bool {
-        guard let kept = try? keeper.index.keptTags(by: UserID(caller.uid)) else { return true }
-        let bound = SharedResource.keptTags.bound
-        return kept.own < bound.forUser && (caller.uid == 0 || kept.all < bound.forAll)
+        (try? keeper.index.mayKeepTag(UserID(caller.uid))) ?? true
     }
 
     func removeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {

@@ -26,10 +26,12 @@ public final class KeptVersions: Sendable {
         /// Oldest first.
         var versions: [KeptVersion] = []
         var nextID: UInt64 = 1
-        /// Of all of them, as counted, and of each user's.
+        /// Of all of them, as counted, and of each account's.
         var bytes: Int64 = 0
-        var bytesOfUsers: [uid_t: Int64] = [:]
+        var bytesOfAccounts: [uid_t: Int64] = [:]
         let shares: UserShares?
+
+        func account(of version: KeptVersion) -> uid_t { shares?.accounts.owner(of: version.charged) ?? version.charged }
 
         mutating func append(_ version: KeptVersion) {
             versions.append(version)
@@ -45,7 +47,8 @@ public final class KeptVersions: Sendable {
         private mutating func count(_ version: KeptVersion, _ times: Int64) {
             let change = KeptVersions.bytes(counted: version) * times
             bytes = bytes.adding(clamping: change)
-            bytesOfUsers[version.charged] = (bytesOfUsers[version.charged] ?? 0).adding(clamping: change)
+            let account = account(of: version)
+            bytesOfAccounts[account] = (bytesOfAccounts[account] ?? 0).adding(clamping: change)
             shares?.note(.keptBytes, Int(clamping: change), for: version.charged)
         }
 
@@ -63,9 +66,9 @@ public final class KeptVersions: Sendable {
         /// Where one user has too much, or all together, the oldest of whoever has saved the most of what is kept. So nobody who may
         /// write a document of another's can wipe out what that user could have back.
         func indexToGo(_ limits: Limits) -> Int? {
-            guard let most = bytesOfUsers.max(by: { $0.value < $1.value }), bytes > limits.bytes || most.value > limits.bytesOfUser
+            guard let most = bytesOfAccounts.max(by: { $0.value < $1.value }), bytes > limits.bytes || most.value > limits.bytesOfUser
             else { return nil }
-            return versions.firstIndex { $0.charged == most.key }
+            return versions.firstIndex { account(of: $0) == most.key }
         }
     }
 

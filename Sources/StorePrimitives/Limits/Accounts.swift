@@ -56,4 +56,9 @@ public struct Accounts: Sendable {
         let range = ranges[low - 1]
         return user <= range.last ? range.owner : user
     }
+
+    /// The user ids of an account. O(ranges).
+    public func users(of account: UInt32) -> [ClosedRange<UInt32>] {
+        [account...account] + ranges.lazy.filter { $0.owner == account }.map { $0.first...$0.last }
+    }
 }

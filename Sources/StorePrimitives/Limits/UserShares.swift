@@ -40,7 +40,7 @@ public final class UserShares: Sendable {
     }
 
     /// Replaces what was counted by what was found on disk.
-    public func set(_ resource: SharedResource, to amounts: [UInt32: Int]) { 
+    public func set(_ resource: SharedResource, to amounts: [UInt32: Int]) {
         var owned: [UInt32: Int] = [:]
         for (user, amount) in amounts {
             let account = accounts.owner(of: user)
@@ -73,20 +73,11 @@ private final class Counter: @unchecked Sendable {
     func take(_ amount: Int, _ user: UInt32) -> Bool {
         lock.withLock {
             let own = byUser[user] ?? 0
-            guard fits(amount, beside: own, user) else { return false }
+            guard bound.hasRoom(for: amount, beside: own, of: total, user: user) else { return false }
             byUser[user] = own + amount
             total += amount
             return true
         }
-    }
-
-    /// Whether a user may have more. Where several share, nobody takes more than is left beside what they have, so each further user who
-    /// takes what there is, bit by bit, gets half of the rest. (Choudhury and Hahne, Dynamic Queue Length Thresholds, 1998.)
-    private func fits(_ amount: Int, beside own: Int, _ user: UInt32) -> Bool {
-        guard amount <= bound.forUser - own else { return false }
-        if user == 0 { return true }
-        let left = bound.forAll - total
-        return bound.forUser < bound.forAll ? amount <= left - own : amount <= left
     }
 
     func giveBack(_ amount: Int, _ user: UInt32) {
@@ -117,7 +108,7 @@ private final class Counter: @unchecked Sendable {
         lock.withLock {
             let own = byUser[user] ?? 0
             if own >= bound.forUser { return .userHasMost }
-            return fits(1, beside: own, user) ? nil : .allHaveMost
+            return bound.hasRoom(for: 1, beside: own, of: total, user: user) ? nil : .allHaveMost
         }
     }
 

@@ -56,7 +56,7 @@ final class CacheBounds: Sendable {
     /// Counts what there is, and removes what is over the bounds.
     func count() {
         state.withLock { $0 = State(changed: []) }
-        var found = CachedFiles(in: folders) { !isOver.load(ordering: .relaxed) }
+        var found = CachedFiles(in: folders, of: shares.accounts) { !isOver.load(ordering: .relaxed) }
         guard !isOver.load(ordering: .relaxed) else { return }
         found.trim(to: bound)
         state.withLock { state in

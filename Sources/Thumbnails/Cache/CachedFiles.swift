@@ -20,7 +20,7 @@ struct CachedFiles {
     /// One picture, or the note that something cannot be drawn.
     private struct File {
         let place: Place
-        /// Whom it counts for.
+        /// The account that it counts for.
         let owner: uid_t
         let bytes: Int
         /// When it was drawn or read last, as far as the file system notes that (atime), in nanoseconds since 1970.
@@ -28,8 +28,9 @@ struct CachedFiles {
     }
 
     private let folders: [String]
+    private let accounts: Accounts
     private var files: [File] = []
-    /// What users have, in bytes.
+    /// What accounts have, in bytes.
     private(set) var amounts: [uid_t: Int] = [:]
 
     /// Each takes whole blocks.
@@ -45,8 +46,8 @@ struct CachedFiles {
 
     /// Reads the folders; files of other names are passed over. O(files), a system call each.
     /// - Parameter goesOn: asked now and then; what was found is not whole if it said no.
-    init(in folders: [String], goesOn: () -> Bool) {
-        self.folders = folders
+    init(in folders: [String], of accounts: Accounts, goesOn: () -> Bool) {
+        (self.folders, self.accounts) = (folders, accounts)
         for (kind, folder) in folders.enumerated() {
             guard let stream = opendir(folder) else { continue }
             defer { closedir(stream) }
@@ -65,7 +66,7 @@ struct CachedFiles {
 
     private mutating func add(_ place: Place, _ status: cl_status) {
         let used = max(saturatedNanoseconds(status.st.st_mtim), saturatedNanoseconds(status.st.st_atim))
-        let file = File(place: place, owner: status.st.st_uid, bytes: Self.bytes(status), used: used)
+        let file = File(place: place, owner: accounts.owner(of: status.st.st_uid), bytes: Self.bytes(status), used: used)
         files.append(file)
         amounts[file.owner] = (amounts[file.owner] ?? 0).adding(clamping: file.bytes)
     }

@@ -59,6 +59,23 @@ struct KeptVersionsTests {
         #expect([1234, 1235, 1236].map { later.use(of: .keptBytes, by: $0) } == [8_192, 2 * 8_192, 4_096])
     }
 
+    /// Whoever has many user ids has no more for it, and does not push out what others have kept.
+    @Test(.enabled(if: isRoot)) func theIdsOfAnAccountHaveOneShare() throws {
+        var limits = KeptVersions.Limits()
+        limits.bytes = 6 * 8_192
+        limits.bytesOfUser = limits.bytes / 2
+        let shares = UserShares(accounts: Accounts(parsing: "1235:100000:65536") { _ in nil })
+        let store = try VersionFixture(on: "/tmp", limits: limits, shares: shares)
+        let kept = store.versions.kept
+        try store.write("old", to: "doc")
+        for payer: UInt32 in [1234, 1234, 100_000, 100_001, 100_002, 100_003, 1235, 165_535] {
+            let copy = try store.copy(of: "doc", "new").file
+            _ = try kept.keep(copy, moving: true, document: place, saver: nil, reason: .replaced, by: .daemon, chargedTo: payer)
+        }
+        #expect(kept.list(for: 0).map(\.id) == [1, 2, 6, 7, 8])
+        #expect(shares.use(of: .keptBytes, by: 1235) == 3 * 8_192 && shares.use(of: .keptBytes, by: 1234) == 2 * 8_192)
+    }
+
     @Test(arguments: bases) func whatIsKeptCanBeReadAfterTheNextMountToo(_ base: String, _ stateBase: String) throws {
         let store = try VersionFixture(on: base)
         let state = try TestFolder(on: stateBase)
