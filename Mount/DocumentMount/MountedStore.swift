@@ -47,13 +47,13 @@ public final class MountedStore: Sendable {
 
         shares = Self.shares(configuration)
         let index = try Self.openIndex(configuration, shares.accounts, log)
-        let kernelNames = KernelNames(store: store, status, log: log)
+        let kernelNames = KernelNames(store: store, log: log)
         self.kernelNames = kernelNames
         events = EventHub(
             accounts: shares.accounts, isForOne: !configuration.options.allowOther,
             document: { path in index.isTemporary ? nil : (try? index.document(at: path))?.id.rawValue },
             folder: { path in (try? path.parent.held(in: store)).flatMap { FileIdentity(of: $0) } },
-            isKernelBehind: { kernelNames.isBehind(at: $0) })
+            kernelNames: kernelNames)
         let journal = ChangeJournal(events: events)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes)
         keeper = IndexKeeper(index: index, reader: reader, journal: journal, log: log)

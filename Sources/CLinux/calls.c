@@ -157,6 +157,22 @@ int cl_open_beneath(int dirfd, const char *path, int flags) {
         .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
     RETRIED((int)syscall(SYS_openat2, dirfd, path, &how, sizeof how));
 }
+int cl_open_cached(int dirfd, const char *path, int flags) {
+    struct open_how how = {
+        .flags = (uint64_t)(flags | O_PATH | O_NOFOLLOW | O_CLOEXEC),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | RESOLVE_CACHED};
+    int fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof how);
+    return fd < 0 ? -errno : fd;
+}
+int cl_cached_inode(int dirfd, const char *path, uint64_t *inode) {
+    int fd = cl_open_cached(dirfd, path, 0);
+    if (fd < 0) return fd;
+    struct statx status;
+    int error = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) < 0 ? -errno : 0;
+    if (error == 0) *inode = status.stx_ino;
+    close(fd);
+    return error;
+}
 uint32_t cl_dev_major(dev_t device) { return major(device); }
 uint32_t cl_dev_minor(dev_t device) { return minor(device); }
 #include <time.h>

@@ -112,30 +112,45 @@ static bool look_again(int folder, const char *name) {
     return linkat(AT_FDCWD, "/", folder, name, 0) == 0 || errno == EXDEV || errno == EEXIST || errno == EROFS;
 }
 
-// Looks at what the kernel has cached alone: sends no LOOKUP, and waits for nobody who changes a folder.
-static int open_cached(int folder, const char *path, int flags) {
-    const struct open_how how = {
-        .flags = (unsigned)flags | O_PATH | O_NOFOLLOW | O_CLOEXEC,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | RESOLVE_CACHED,
-    };
-    return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+// Opens what the kernel has cached under a name. Sends no LOOKUP, and waits for nobody who changes a folder.
+static int open_cached(int folder, const char *name, int flags) {
+    int file = -EAGAIN;
+    // Any change in a folder, by anybody, has the kernel forget its mode. A program that looks has it ask for that (GETATTR, which takes no
+    // lock) before it looks at the name, and so must this.
+    for (int look = 0; look < 10 && file == -EAGAIN; look++) {
+        struct statx status;
+        statx(folder, "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &status);
+        file = cl_open_cached(folder, name, flags);
+    }
+    return file;
 }
 
+// Whether that is the inode with a number, or none with 0, or it is not known.
 static bool shows(int root, char *path, const char *inode) {
-    unsigned long long expected = strtoull(inode, NULL, 10);
-    char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (slash) *slash = 0;
-    int folder = open_cached(root, slash ? path : ".", O_DIRECTORY);
-    if (folder < 0) return errno != ENOENT || expected == 0;
-    // Whoever looks has the kernel ask for the folder's mode, where that is not known, before it looks at the name: GETATTR, which takes no lock.
+    uint64_t expected = strtoull(inode, NULL, 10);
+    int file = dup(root);
+    for (char *name = strtok(path, "/"), *next; name && file >= 0; name = next) {
+        next = strtok(NULL, "/");
+        int found = open_cached(file, name, next ? O_DIRECTORY : 0);
+        close(file);
+        file = found;
+    }
+    if (file < 0) return file != -ENOENT || expected == 0;
     struct statx status;
-    statx(folder, "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &status);
-    int file = open_cached(folder, name, 0);
-    bool is_same = file < 0 ? errno != ENOENT || expected == 0
-        : statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) < 0 || status.stx_ino == expected;
-    if (file >= 0) close(file);
-    close(folder);
-    return is_same;
+    bool is_expected = statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) < 0 || status.stx_ino == expected;
+    close(file);
+    return is_expected;
+}
+
+static char compare(int root, char *path, const char *end) {
+    for (char differs = CL_REPEAT_DIFFERS; path < end; differs++) {
+        char *inode = path + strlen(path) + 1;
+        if (inode >= end || differs < 0) return 0;
+        char *next = inode + strlen(inode) + 1;
+        if (!shows(root, path, inode)) return differs;
+        path = next;
+    }
+    return 1;
 }
 
 static bool change_name(int root, char operation, mode_t type, char *path, char *new_path) {
@@ -163,7 +178,6 @@ static bool repeat_below(int root, char operation, unsigned char argument, char 
     case CL_REPEAT_WRITE: return write_file(root, path, argument);
     case CL_REPEAT_ATTRIBUTES: return change_attributes(root, path);
     case CL_REPEAT_OPEN: return open_again(root, path);
-    case CL_REPEAT_COMPARE: return shows(root, path, new_path);
     default: return change_name(root, operation, (mode_t)argument << 12, path, new_path);
     }
 }
@@ -182,8 +196,11 @@ static char repeat(char *request, size_t length) {
     int root = cl_open_canonical(root_path);
     if (root < 0) return 0;
     // Another mount's daemon would do what is asked, as the user whom this process runs as.
-    char result = connection != 0 && cl_unnamed_device(root) == connection
-        && repeat_below(root, request[0], (unsigned char)request[1], path, new_path);
+    char result = 0;
+    if (connection != 0 && cl_unnamed_device(root) == connection) {
+        result = request[0] == CL_REPEAT_COMPARE ? compare(root, path, end)
+            : repeat_below(root, request[0], (unsigned char)request[1], path, new_path);
+    }
     close(root);
     return result;
 }

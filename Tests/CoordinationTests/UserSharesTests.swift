@@ -47,6 +47,15 @@ struct UserSharesTests {
         #expect(own.take(.claims, 3_000, for: 1) && own.take(.claims, 1_000, for: 1) && !own.take(.claims, for: 1))
     }
 
+    @Test func noSingleTakeUsesUpWhatIsLeft() {
+        let shares = Self.shares(600, 1_000)
+        #expect(!shares.take(.claims, 501, for: 1) && shares.take(.claims, 500, for: 1))
+        #expect(!shares.take(.claims, 251, for: 2) && shares.take(.claims, 250, for: 2))
+        #expect(shares.take(.claims, 125, for: 3))
+        // Root has its own share alone.
+        #expect(shares.take(.claims, 600, for: 0))
+    }
+
     @Test func theIdsOfAnAccountHaveOneShare() {
         let text = "ann:100000:65536\n1002:165536:65536\nnobody-here:300000:10\n:1:2\nbob:400000\nann:4294967000:1000\nann:500000:1\n"
         let accounts = Accounts(parsing: text) { $0 == "ann" ? 1_001 : nil }

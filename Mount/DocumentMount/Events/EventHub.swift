@@ -43,6 +43,11 @@ final class EventHub: Sendable {
         let time: Int64
 
         var isOutside: Bool { doer.user == nil }
+
+        /// The kernel had the folder locked when it asked for this.
+        var locksFolder: Bool {
+            if case .caller = doer { kind != .changed } else { false }
+        }
     }
 
     private struct State {
@@ -100,14 +105,12 @@ final class EventHub: Sendable {
 
     private static let longestPath = Int(PATH_MAX)
 
-    /// - Parameters:
-    ///   - isForOne: the mount has one user.
-    ///   - isKernelBehind: whether the kernel shows something else at a path than the store has.
+    /// - Parameter isForOne: the mount has one user.
     init(
         accounts: Accounts, isForOne: Bool, document: @escaping @Sendable (StorePath) -> Int64?,
-        folder: @escaping @Sendable (StorePath) -> FileIdentity?, isKernelBehind: @escaping @Sendable (StorePath) -> Bool
+        folder: @escaping @Sendable (StorePath) -> FileIdentity?, kernelNames: KernelNames
     ) {
-        catchUp = KernelCatchUp(isBehind: isKernelBehind)
+        catchUp = KernelCatchUp(names: kernelNames, isForOne: isForOne)
         self.accounts = accounts
         mostWaitingOfUser = isForOne ? Self.mostWaiting : Self.mostWaitingOfUser
         self.document = document
@@ -324,14 +327,16 @@ final class EventHub: Sendable {
         happening.oldPath.flatMap { document($0) } ?? document(happening.path)
     }
 
-    /// The latest first. What happened longer ago the kernel knows.
+    /// The latest first. The kernel knows of older ones.
     private func changesOfNames(in happenings: [Happening]) -> some Sequence<KernelCatchUp.Change> {
         let since = Clock.now - Self.moment
         return happenings.reversed().lazy.filter { $0.kind.changesNames && $0.time > since }.flatMap { happening in
-            let account = self.account(of: happening.doer)
-            return [happening.path, happening.oldPath].compactMap { path in
-                path.map { KernelCatchUp.Change(path: $0, account: account) }
+            func change(_ path: StorePath, isGone: Bool) -> KernelCatchUp.Change {
+                KernelCatchUp.Change(
+                    path: path, isGone: isGone, locksFolder: happening.locksFolder, account: self.account(of: happening.doer))
             }
+            return [change(happening.path, isGone: happening.kind == .deleted)]
+                + (happening.oldPath.map { [change($0, isGone: happening.kind == .moved)] } ?? [])
         }
     }
 

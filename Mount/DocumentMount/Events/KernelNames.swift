@@ -8,40 +8,55 @@ import SystemPackage
 /// Compares what the kernel has cached under a name of the mount with what the store has there.
 ///
 /// The kernel changes its own names after RENAME, UNLINK, MKNOD and the like were answered, with the folder locked (d_move, d_delete and
-/// d_instantiate); a lookup of a name that it has cached takes no lock. Who looks at a name as soon as it was changed may
+/// d_instantiate); a lookup of a name that it has cached takes no lock. A program that looks at a name as soon as the daemon has changed it may
 /// therefore find what stood there before: nothing, where a document was moved to.
 ///
-/// A process of its own looks, since the daemon may not use its own mount. It looks at what is cached alone (RESOLVE_CACHED, openat2(2),
-/// Linux 5.12), so it sends no request and waits for no lock.
+/// A process of its own looks at the mount, which the daemon may not use. Of the mount and of the store what is cached alone is looked at
+/// (`cl_open_cached`): that waits for no disk and no lock.
 final class KernelNames: Sendable {
     private let store: Descriptor
-    private let device: dev_t
     private let repeater: Repeater
 
-    init(store: Descriptor, _ status: cl_status, log: Logger) {
+    init(store: Descriptor, log: Logger) {
         self.store = store
-        device = status.st.st_dev
-        repeater = Repeater(log: log, patience: 1_000_000_000, purpose: "events may be told before the kernel shows what they tell of")
+        repeater = Repeater(log: log, patience: 300_000_000, purpose: "events may be told before the kernel shows what they tell of")
     }
 
     func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartRepeating) { repeater.start(at: place, start) }
 
-    /// Whether the kernel shows something else there than the store has. False where that is not known. Costs some 50 µs.
-    func isBehind(at path: StorePath) -> Bool {
-        guard let inode = inode(at: path) else { return false }
-        return repeater.repeat(.compare(path.bytes, inode: inode)) == false
+    /// What the kernel is to show.
+    struct Expected {
+        let change: KernelCatchUp.Change
+        /// 0: nothing.
+        fileprivate let inode: UInt64
     }
 
-    /// 0: nothing is there. Nil: not known, or of another file system, whose numbers the mount does not show.
-    private func inode(at path: StorePath) -> UInt64? {
-        var status = cl_status()
-        do throws(Errno) {
-            let held = try path.held(in: store)
-            _ = try check(cl_statx_fd(held.number, &status))
-        } catch {
-            return error == .noSuchFileOrDirectory ? 0 : nil
-        }
-        return status.st.st_dev == device ? UInt64(status.st.st_ino) : nil
+    /// Bytes of paths that are compared in one call.
+    static let most = Int(CL_REPEAT_MOST)
+
+    /// What the store has at a name. Nil if that is not known, and for what is on another file system, which may never answer. Waits for
+    /// no disk.
+    func expected(_ change: KernelCatchUp.Change) -> Expected? {
+        var inode: UInt64 = 0
+        let error = change.path.withCString { cl_cached_inode(store.number, $0, &inode) }
+        if error == 0 { return Expected(change: change, inode: inode) }
+        // What was removed is cached no more, as a rule.
+        guard error == -ENOENT || error == -EAGAIN && change.isGone else { return nil }
+        let parent = change.path.parent
+        var folder: UInt64 = 0
+        guard parent.isRoot || parent.withCString({ cl_cached_inode(store.number, $0, &folder) }) == 0 else { return nil }
+        return Expected(change: change, inode: 0)
+    }
+
+    /// Whether the name was not changed again since, of which another event tells.
+    func isStill(_ expected: Expected) -> Bool { self.expected(expected.change)?.inode == expected.inode }
+
+    /// The first that the kernel does not show yet; nil if it shows all, or as far as that is not known. Costs some 50 µs.
+    func firstBehind(of all: [Expected]) -> Int? {
+        guard !all.isEmpty, case .differs(let index)? = repeater.outcome(of: .compare(all.map { ($0.change.path.bytes, $0.inode) })),
+            index < all.count
+        else { return nil }
+        return index
     }
 
     /// Ends the process, and with it a wait for it. Again: does nothing.

@@ -35,7 +35,7 @@ final class Repeater: Sendable {
     private let purpose: String
     /// In milliseconds.
     private let answerTime: Int32
-    /// Held while something is repeated, with nothing else held when it is taken.
+    /// Held while something is repeated, with nothing else held when it is taken but, of `KernelNames`', `EventHub.settling`.
     private let turn = ThreadLock()
     /// Safe: used by who holds `turn`.
     nonisolated(unsafe) private var state = State()
@@ -67,6 +67,11 @@ final class Repeater: Sendable {
     /// Whether it could be done; nil if there is nobody to do it, for some seconds perhaps. Waits two seconds at most; `whenSlow`
     /// is called once if it takes longer than usual.
     func `repeat`(_ operation: RepeatingProcess.Operation, whenSlow: () -> Void = {}) -> Bool? {
+        outcome(of: operation, whenSlow: whenSlow).map { $0 == .done }
+    }
+
+    /// The same, with what an operation has come to.
+    func outcome(of operation: RepeatingProcess.Operation, whenSlow: () -> Void = {}) -> RepeatingProcess.Outcome? {
         turn.withLock {
             // It may have been killed since: then another one takes over at once, if that was not the second in a row.
             for _ in 0..<2 {
@@ -75,15 +80,15 @@ final class Repeater: Sendable {
                 do throws(Errno) {
                     try process.begin(operation, at: state.place)
                 } catch .fileNameTooLong {
-                    return false
+                    return .failed
                 } catch {
                     giveUp(error)
                     continue
                 }
                 do throws(Errno) {
-                    let isDone = try answer(of: process, usualTime: isNew ? Self.startTime : Self.usualTime, whenSlow)
+                    let outcome = try outcome(of: process, usualTime: isNew ? Self.startTime : Self.usualTime, whenSlow)
                     state.hasFailed = false
-                    return isDone
+                    return outcome
                 } catch {
                     // It may have done it or not.
                     giveUp(error)
@@ -94,11 +99,13 @@ final class Repeater: Sendable {
         }
     }
 
-    private func answer(of process: RepeatingProcess, usualTime: Int32, _ whenSlow: () -> Void) throws(Errno) -> Bool {
-        if let isDone = try process.isDone(within: usualTime) { return isDone }
+    private func outcome(
+        of process: RepeatingProcess, usualTime: Int32, _ whenSlow: () -> Void
+    ) throws(Errno) -> RepeatingProcess.Outcome {
+        if let outcome = try process.outcome(within: usualTime) { return outcome }
         whenSlow()
         for _ in 0..<answerTime / Self.slice where !isOver.load(ordering: .relaxed) {
-            if let isDone = try process.isDone(within: Self.slice) { return isDone }
+            if let outcome = try process.outcome(within: Self.slice) { return outcome }
         }
         throw .timedOut
     }
@@ -106,7 +113,11 @@ final class Repeater: Sendable {
     private func running() -> RepeatingProcess? {
         guard !isOver.load(ordering: .relaxed), let start = state.start else { return nil }
         if let process = state.process { return process }
-        guard hasEnded(), cl_monotonic_ns() >= state.startsAfter else { return nil }
+        guard cl_monotonic_ns() >= state.startsAfter else { return nil }
+        guard hasEnded() else {
+            state.startsAfter = cl_monotonic_ns() + Self.retryPause
+            return nil
+        }
         do throws(Errno) {
             let process = try RepeatingProcess(start)
             state.process = process

@@ -25,8 +25,8 @@ final class RepeatingProcess {
         case lookAgain([UInt8])
         /// Opens a regular file for reading.
         case open([UInt8])
-        /// Fails if the kernel has something else cached there than an inode; 0: than nothing.
-        case compare([UInt8], inode: UInt64)
+        /// Looks whether the kernel has something else cached at paths than inodes; 0: than nothing. `mostCompared` bytes of them at most.
+        case compare([(path: [UInt8], inode: UInt64)])
 
         /// As `cl_repeat` takes it; nil if it is too long for a path.
         fileprivate func request(at place: MountPlace) -> [UInt8]? {
@@ -44,7 +44,7 @@ final class RepeatingProcess {
                 case .move(let path, let newPath): (Int(CL_REPEAT_MOVE), 0, [path, newPath])
                 case .lookAgain(let path): (Int(CL_REPEAT_LOOK_AGAIN), 0, [path])
                 case .open(let path): (Int(CL_REPEAT_OPEN), 0, [path])
-                case .compare(let path, let inode): (Int(CL_REPEAT_COMPARE), 0, [path, Array("\(inode)".utf8)])
+                case .compare(let names): (Int(CL_REPEAT_COMPARE), 0, names.flatMap { [$0.path, Array("\($0.inode)".utf8)] })
                 }
             guard paths.allSatisfy({ $0.count < Int(PATH_MAX) }), place.path.count < Int(PATH_MAX) else { return nil }
             let connection = withUnsafeBytes(of: place.connection) { Array($0) }
@@ -70,10 +70,20 @@ final class RepeatingProcess {
         _ = try check(request.withUnsafeBytes { cl_repeat(channel.number, $0.baseAddress, $0.count) })
     }
 
-    /// Whether it could be done; nil if that is not known in time. Throws if the process is of no use any more.
-    func isDone(within milliseconds: Int32) throws(Errno) -> Bool? {
+    /// What an operation has come to.
+    enum Outcome: Equatable {
+        case done
+        case failed
+        /// The kernel has something else at that of the paths that were to be compared.
+        case differs(Int)
+    }
+
+    /// Nil if it is not known in time. Throws if the process is of no use any more.
+    func outcome(within milliseconds: Int32) throws(Errno) -> Outcome? {
         do throws(Errno) {
-            return try check(cl_repeated(channel.number, milliseconds)) == 1
+            let answer = try check(cl_repeated(channel.number, milliseconds))
+            let first = Int(CL_REPEAT_DIFFERS)
+            return answer == 1 ? .done : Int(answer) < first ? .failed : .differs(Int(answer) - first)
         } catch .timedOut {
             return nil
         }

@@ -18,19 +18,22 @@ enum {
     CL_REPEAT_REMOVE = 'u',        // removes what has that type
     CL_REPEAT_MOVE = 'm',          // renames it to a second path
     CL_REPEAT_LOOK_AGAIN = 'f',    // has the kernel ask for it, whatever it knows
-    CL_REPEAT_COMPARE = 'c',       // succeeds unless the kernel has something else cached there than the inode with a number, 0: nothing
+    CL_REPEAT_COMPARE = 'c',       // looks whether the kernel has something else cached there than the inode with a number, 0: nothing
 };
 enum {
     CL_REPEAT_MODIFIED = 1,        // sets the time of modification to now
     CL_REPEAT_CLOSED = 2,          // has it open for writing, if it is a regular file
+    CL_REPEAT_DIFFERS = 2,
+    CL_REPEAT_MOST = 8192,
 };
 
 // Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's number (`mounts.h`)
-// in four bytes of the machine's order, the mount point, a NUL, the path, and for a move a NUL and the new path, to compare a NUL and
-// the number in decimal. Nothing is done if
+// in four bytes of the machine's order, the mount point, a NUL, the path, and for a move a NUL and the new path. To compare, a NUL and the
+// number in decimal, and as many more paths and numbers, each after a NUL, as fit into CL_REPEAT_MOST bytes. Nothing is done if
 // the mount point's path leads to another mount.
 int cl_repeat(int channel, const void *request, size_t length);
-// Waits for the answer: 1 if it succeeded, 0 if not, -ETIMEDOUT if it is not there yet, another negative errno if none comes.
+// Waits for the answer: 1 if it succeeded, 0 if not, to compare CL_REPEAT_DIFFERS and more for the first, second and so on that differs,
+// and 0 if nothing is known; -ETIMEDOUT if it is not there yet, another negative errno if none comes.
 int cl_repeated(int channel, int milliseconds);
 // Whether a child has ended. It keeps its number until it is waited for.
 int cl_has_ended(pid_t child);

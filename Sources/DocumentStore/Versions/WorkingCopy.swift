@@ -79,7 +79,7 @@ public final class WorkingCopy: Sendable {
             return try made(for: identity, in: folder, mode: mode, names, unnamed: unnamed)
         } catch where traits.freesByCommit && [.unmade(.noSpace), .unmade(.diskQuotaExceeded)].contains(error) {
             // A save that failed for want of room may have ended just now.
-            try done(cl_syncfs(document.number))
+            _ = cl_syncfs(document.number)
             return try made(for: identity, in: folder, mode: mode, names, unnamed: unnamed)
         }
     }

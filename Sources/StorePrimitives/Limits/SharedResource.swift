@@ -44,14 +44,14 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             self.forAll = forAll
         }
 
-        /// Whether a user who has `own` of the `all` that users have may have more. Where several share, nobody takes more than is left
-        /// beside what they have, so each further user who takes what there is, bit by bit, gets half of the rest. (Choudhury and
-        /// Hahne, Dynamic Queue Length Thresholds, 1998.)
+        /// Whether a user who has `own` of the `all` that users have may have more. Where several share, nobody has more than is left
+        /// then, so each further user who takes what there is gets half of the rest. (Choudhury and Hahne, Dynamic Queue Length
+        /// Thresholds, 1998.)
         public func hasRoom(for amount: Int, beside own: Int, of all: Int, user: UInt32) -> Bool {
             guard amount <= forUser - own else { return false }
             if user == 0 { return true }
             let left = forAll - all
-            return amount <= (forUser < forAll ? left.adding(clamping: -own) : left)
+            return amount <= (forUser < forAll ? left.adding(clamping: -own).adding(clamping: -amount) : left)
         }
     }
 
