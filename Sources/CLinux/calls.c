@@ -164,12 +164,16 @@ int cl_open_cached(int dirfd, const char *path, int flags) {
     int fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof how);
     return fd < 0 ? -errno : fd;
 }
+int cl_known_inode(int fd, uint64_t *inode) {
+    struct statx status;
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) < 0) return -errno;
+    *inode = status.stx_ino;
+    return 0;
+}
 int cl_cached_inode(int dirfd, const char *path, uint64_t *inode) {
     int fd = cl_open_cached(dirfd, path, 0);
     if (fd < 0) return fd;
-    struct statx status;
-    int error = statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) < 0 ? -errno : 0;
-    if (error == 0) *inode = status.stx_ino;
+    int error = cl_known_inode(fd, inode);
     close(fd);
     return error;
 }

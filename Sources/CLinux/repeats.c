@@ -125,19 +125,18 @@ static int open_cached(int folder, const char *name, int flags) {
     return file;
 }
 
-// Whether that is the inode with a number, or none with 0, or it is not known.
+// Whether the kernel shows the inode with a number at a path (0: nothing), or does not know.
 static bool shows(int root, char *path, const char *inode) {
-    uint64_t expected = strtoull(inode, NULL, 10);
+    uint64_t expected = strtoull(inode, NULL, 10), found;
     int file = dup(root);
     for (char *name = strtok(path, "/"), *next; name && file >= 0; name = next) {
         next = strtok(NULL, "/");
-        int found = open_cached(file, name, next ? O_DIRECTORY : 0);
+        int below = open_cached(file, name, next ? O_DIRECTORY : 0);
         close(file);
-        file = found;
+        file = below;
     }
     if (file < 0) return file != -ENOENT || expected == 0;
-    struct statx status;
-    bool is_expected = statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) < 0 || status.stx_ino == expected;
+    bool is_expected = cl_known_inode(file, &found) < 0 || found == expected;
     close(file);
     return is_expected;
 }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// What users have in the index; see `IndexBounds`.
 extension DocumentIndex {
-    /// What the user's account has of a resource, and with nil all users; 0 of what is not the index's.
+    /// How much of a resource the user's account has, or with nil all users; 0 for a resource that the index does not count.
     public func use(of resource: SharedResource, by user: UserID?) throws(IndexError) -> Int {
         let accounts = bounds.accounts
         return try read { db in

@@ -8,7 +8,7 @@ public import StorePrimitives
 final class Room {
     private let db: Database
     private let bounds: IndexBounds
-    /// What accounts have, and all together, with what was taken here.
+    /// The amounts of accounts, and of all together, with those taken here.
     private var bytes: [UInt32: Int] = [:]
     private var bytesOfAll: Int?
     private var tags: [UInt32: Int] = [:]
@@ -58,9 +58,9 @@ final class Room {
         return true
     }
 
-    /// What is counted for the user ids of an account.
+    /// The amount that is counted for the user ids of an account.
     static func use(_ column: String, by account: UInt32, _ accounts: Accounts, _ db: Database) throws -> Int {
-        // In a damaged file alone is less than nothing had, or more than fits.
+        // Only a damaged file has negative amounts, or such whose sum does not fit.
         let amount = "sum(min(max(\(column), 0), \(Int64(1) << 40)))"
         return try sum(amount, "share", of: account, accounts, db)
     }

@@ -18,7 +18,7 @@ struct KernelCatchUp: ~Copyable {
         let account: uid_t?
     }
 
-    /// What may be spent on waiting, in nanoseconds. It fills up as time passes.
+    /// The time that may be spent on waiting, in nanoseconds. It fills up as time passes.
     private struct Budget {
         private static let most: Int64 = 1_000_000_000
         private let percent: Int64

@@ -11,8 +11,8 @@ import SystemPackage
 /// d_instantiate); a lookup of a name that it has cached takes no lock. A program that looks at a name as soon as the daemon has changed it may
 /// therefore find what stood there before: nothing, where a document was moved to.
 ///
-/// A process of its own looks at the mount, which the daemon may not use. Of the mount and of the store what is cached alone is looked at
-/// (`cl_open_cached`): that waits for no disk and no lock.
+/// A process of its own looks at the mount, which the daemon may not use. Both look at the kernel's cache alone (`cl_open_cached`), and wait
+/// for no disk and no lock.
 final class KernelNames: Sendable {
     private let store: Descriptor
     private let repeater: Repeater
@@ -24,7 +24,7 @@ final class KernelNames: Sendable {
 
     func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartRepeating) { repeater.start(at: place, start) }
 
-    /// What the kernel is to show.
+    /// A name, and the inode that the kernel is to show there.
     struct Expected {
         let change: KernelCatchUp.Change
         /// 0: nothing.
@@ -34,13 +34,13 @@ final class KernelNames: Sendable {
     /// Bytes of paths that are compared in one call.
     static let most = Int(CL_REPEAT_MOST)
 
-    /// What the store has at a name. Nil if that is not known, and for what is on another file system, which may never answer. Waits for
-    /// no disk.
+    /// Looks a changed name up in the store's cache. Nil if its inode is not known, and for a name on another file system, which may
+    /// never answer. Waits for no disk.
     func expected(_ change: KernelCatchUp.Change) -> Expected? {
         var inode: UInt64 = 0
         let error = change.path.withCString { cl_cached_inode(store.number, $0, &inode) }
         if error == 0 { return Expected(change: change, inode: inode) }
-        // What was removed is cached no more, as a rule.
+        // The kernel has a removed name cached no more, as a rule.
         guard error == -ENOENT || error == -EAGAIN && change.isGone else { return nil }
         let parent = change.path.parent
         var folder: UInt64 = 0

@@ -24,6 +24,8 @@ final class Repeater: Sendable {
         var process: RepeatingProcess?
         /// Given up, and not known to have ended.
         var ending: RepeatingProcess?
+        /// Its end has been waited for: it may be stuck, and no further call waits.
+        var hasAwaitedEnd = false
         var start: MountConfiguration.StartRepeating?
         var place = MountPlace(path: [], connection: 0)
         var startsAfter: Int64 = 0
@@ -70,7 +72,7 @@ final class Repeater: Sendable {
         outcome(of: operation, whenSlow: whenSlow).map { $0 == .done }
     }
 
-    /// The same, with what an operation has come to.
+    /// The same, with the operation's outcome.
     func outcome(of operation: RepeatingProcess.Operation, whenSlow: () -> Void = {}) -> RepeatingProcess.Outcome? {
         turn.withLock {
             // It may have been killed since: then another one takes over at once, if that was not the second in a row.
@@ -113,11 +115,7 @@ final class Repeater: Sendable {
     private func running() -> RepeatingProcess? {
         guard !isOver.load(ordering: .relaxed), let start = state.start else { return nil }
         if let process = state.process { return process }
-        guard cl_monotonic_ns() >= state.startsAfter else { return nil }
-        guard hasEnded() else {
-            state.startsAfter = cl_monotonic_ns() + Self.retryPause
-            return nil
-        }
+        guard hasEnded(), cl_monotonic_ns() >= state.startsAfter else { return nil }
         do throws(Errno) {
             let process = try RepeatingProcess(start)
             state.process = process
@@ -132,7 +130,8 @@ final class Repeater: Sendable {
     /// Whether there is none that was given up and is still there.
     private func hasEnded() -> Bool {
         guard let process = state.ending else { return true }
-        for _ in 0..<Self.endTime where !process.hasEnded { usleep(1_000) }
+        if !state.hasAwaitedEnd { for _ in 0..<Self.endTime where !process.hasEnded { usleep(1_000) } }
+        state.hasAwaitedEnd = true
         guard process.hasEnded else { return false }
         life.withLock { _ in
             pid.store(0, ordering: .relaxed)
@@ -143,7 +142,7 @@ final class Repeater: Sendable {
     }
 
     private func giveUp(_ error: Errno) {
-        state.ending = state.process.take()
+        (state.ending, state.hasAwaitedEnd) = (state.process.take(), false)
         kill()
         let wasKilled = error == .brokenPipe || error == .connectionReset
         if wasKilled, !state.hasFailed {
@@ -176,7 +175,7 @@ final class Repeater: Sendable {
     /// mount is stuck: then whoever takes over the daemon's children waits for it.
     func collect() {
         turn.withLock {
-            if state.ending == nil { state.ending = state.process.take() }
+            if state.ending == nil { (state.ending, state.hasAwaitedEnd) = (state.process.take(), false) }
             _ = hasEnded()
         }
     }

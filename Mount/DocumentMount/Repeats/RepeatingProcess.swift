@@ -25,7 +25,7 @@ final class RepeatingProcess {
         case lookAgain([UInt8])
         /// Opens a regular file for reading.
         case open([UInt8])
-        /// Looks whether the kernel has something else cached at paths than inodes; 0: than nothing. `mostCompared` bytes of them at most.
+        /// Compares the inodes that the kernel has cached at paths with those given; 0: nothing. CL_REPEAT_MOST bytes of them at most.
         case compare([(path: [UInt8], inode: UInt64)])
 
         /// As `cl_repeat` takes it; nil if it is too long for a path.
@@ -70,20 +70,23 @@ final class RepeatingProcess {
         _ = try check(request.withUnsafeBytes { cl_repeat(channel.number, $0.baseAddress, $0.count) })
     }
 
-    /// What an operation has come to.
+    /// The result of an operation.
     enum Outcome: Equatable {
         case done
         case failed
-        /// The kernel has something else at that of the paths that were to be compared.
+        /// The kernel has something else at the path with this index, the first of those compared.
         case differs(Int)
     }
 
     /// Nil if it is not known in time. Throws if the process is of no use any more.
     func outcome(within milliseconds: Int32) throws(Errno) -> Outcome? {
         do throws(Errno) {
-            let answer = try check(cl_repeated(channel.number, milliseconds))
             let first = Int(CL_REPEAT_DIFFERS)
-            return answer == 1 ? .done : Int(answer) < first ? .failed : .differs(Int(answer) - first)
+            return switch Int(try check(cl_repeated(channel.number, milliseconds))) {
+            case 1: .done
+            case let answer where answer >= first: .differs(answer - first)
+            default: .failed
+            }
         } catch .timedOut {
             return nil
         }

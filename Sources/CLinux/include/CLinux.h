@@ -114,9 +114,11 @@ void cl_proc_path(int fd, const char *name, char *out, size_t capacity);
 extern const long CL_UTIME_NOW, CL_UTIME_OMIT;
 // Opens a path below dirfd: no symbolic link is followed and nothing outside is reached (openat2(2)).
 int cl_open_beneath(int dirfd, const char *path, int flags);
-// Opens (O_PATH) what the kernel has cached alone, and on the same file system: waits for no disk, lock or other process (RESOLVE_CACHED,
+// Opens (O_PATH) a path from the kernel's cache alone, on the same file system: waits for no disk, lock or other process (RESOLVE_CACHED,
 // openat2(2), Linux 5.12). -ENOENT if nothing is there, -EXDEV beyond the file system, -EAGAIN and the like if it is not known.
 int cl_open_cached(int dirfd, const char *path, int flags);
+// The inode's number, as the kernel knows it: asks no file system (AT_STATX_DONT_SYNC, statx(2)).
+int cl_known_inode(int fd, uint64_t *inode);
 // The inode that is cached under a path; the errors are those of cl_open_cached.
 int cl_cached_inode(int dirfd, const char *path, uint64_t *inode);
 int cl_is_io_idle(int thread);  // whether its I/O class is "idle" (ioprio_get(2))

@@ -23,8 +23,10 @@ enum {
 enum {
     CL_REPEAT_MODIFIED = 1,        // sets the time of modification to now
     CL_REPEAT_CLOSED = 2,          // has it open for writing, if it is a regular file
-    CL_REPEAT_DIFFERS = 2,
-    CL_REPEAT_MOST = 8192,
+};
+enum {
+    CL_REPEAT_DIFFERS = 2,         // the answer for the first of the paths that differs, and one more for each after it
+    CL_REPEAT_MOST = 8192,         // bytes of paths and numbers to compare
 };
 
 // Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's number (`mounts.h`)

@@ -21,7 +21,7 @@ package struct FileSystemTraits: Sendable {
     /// A change after a status was asked for always carries another status change time than that one (multigrain timestamps,
     /// Linux 6.13). Elsewhere these times are as coarse as the kernel's tick.
     let hasFineTimes: Bool
-    /// What a removed file took is free after the next commit, for quotas too (btrfs).
+    /// The blocks of a removed file are free after the next commit, for quotas too (btrfs).
     let freesByCommit: Bool
 
     private static let ext4 = 0xEF53, xfs = 0x5846_5342, f2fs = 0xF2F5_2010, tmpfs = 0x0102_1994, btrfs = 0x9123_683E,

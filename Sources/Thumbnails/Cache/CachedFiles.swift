@@ -30,7 +30,7 @@ struct CachedFiles {
     private let folders: [String]
     private let accounts: Accounts
     private var files: [File] = []
-    /// What accounts have, in bytes.
+    /// The bytes of each account.
     private(set) var amounts: [uid_t: Int] = [:]
 
     /// Each takes whole blocks.
