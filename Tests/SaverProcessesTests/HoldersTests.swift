@@ -113,7 +113,9 @@ struct HoldersTests {
 
     /// As beside a program that waits for none of its children.
     @Test func aChildIsFoundBehindThousandsThatAreOver() throws {
-        program.tell("for n in range(4200): os.fork() or os._exit(0)")
+        program.tell("over = [os.fork() or os._exit(0) for n in range(4200)]")
+        // Before that they hold it, too.
+        program.tell("for n in over: os.waitid(os.P_PID, n, os.WEXITED | os.WNOWAIT)")
         let child = program.number("r = os.fork() or time.sleep(100)")
         program.tell("os.close(f)")
         #expect(facts() == Self.inherited(by: try #require(table.process(of: child))))

@@ -158,6 +158,10 @@ extension MountedFileSystem {
         while true {
             let opening = try saves.open(node, flags: flags, caller)
             if opening.decision.version == nil { saves.pins.willWrite(opening.file, by: privileges.user(caller)) }
+            if Self.hasSetIDBits(opening.status), caller.uid != 0 {
+                // Passed through by a handle that was closed, whose RELEASE is on its way: the bits would go with this open.
+                saves.waitWhile { node.state.withLock { $0.backing != nil } }
+            }
             let registered = register(
                 node, opening.file, flags: flags, caller, before: opening.status, isNew: false, opening.decision,
                 isAmongSaves: opening.versions != nil)
@@ -317,7 +321,7 @@ extension MountedFileSystem {
         _ decision: FileHandle.Decision, isAmongSaves: Bool = false, content: ReadContent? = nil
     ) -> (FileHandle, OpenMode)? {
         let isWritable = flags & O_ACCMODE != O_RDONLY
-        let keepsSetIDBits = isWritable && (before?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0
+        let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
         return node.state.withLock { state in
             if isWritable, !isAmongSaves, node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false {
                 return nil
@@ -346,6 +350,8 @@ extension MountedFileSystem {
             return (handle, mode)
         }
     }
+
+    private static func hasSetIDBits(_ status: cl_status?) -> Bool { (status?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0 }
 
     func handOver(_ handle: FileHandle) -> HandleID {
         if shares.take(.openFiles, for: handle.caller.uid) { handle.isCounted.store(true, ordering: .relaxed) }

@@ -168,6 +168,8 @@ final class WorkingVersion: Sendable {
     let isEnding = Atomic<Bool>(false)
     /// Others than the one that a FLUSH came from last have it open, or may have.
     let isHeldByOthers = Atomic<Bool>(false)
+    /// From when it is over, not published, and open to nobody who goes on.
+    let freedRoom = AtomicLazyReference<FreedRoom.Share>()
     /// It is over and not published, and is kept when nobody has it open any more. Leaf.
     let keptLater = Mutex<(reason: KeptVersion.Reason, path: StorePath?)?>(nil)
     /// A descriptor was closed that may have been the last.

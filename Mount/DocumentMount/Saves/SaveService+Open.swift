@@ -207,9 +207,11 @@ extension SaveService {
         let image = processes.image(of: process)
         let opener = processes.hold(asking: process)
         let copy: WorkingCopy
-        do {
-            copy = try store.workingCopy(of: document.0, status: document.1, in: folder, by: privileges.user(caller))
-        } catch .room, .unmade(.noSpace), .unmade(.diskQuotaExceeded) {
+        do throws(WorkingCopyRefusal) {
+            copy = try freedRoom.await(after: \.isWantOfRoom) { () throws(WorkingCopyRefusal) in
+                try store.workingCopy(of: document.0, status: document.1, in: folder, by: privileges.user(caller))
+            }
+        } catch where error.isWantOfRoom {
             request.document.hasRoom = false
             return .impossible
         } catch {

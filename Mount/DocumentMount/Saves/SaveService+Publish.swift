@@ -173,7 +173,9 @@ extension SaveService {
                     }
                     isPublished = true
                     link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
-                    published.superseded(pin: Pin(pinned, for: version.caller.uid, of: shares))
+                    let isOpen = published.state.withLock { !$0.handles.isEmpty }
+                    let share = isOpen ? nil : FreedRoom.Share(of: freedRoom)
+                    published.superseded(pin: Pin(pinned, for: version.caller.uid, of: shares, freeing: share))
                 }
                 table.detach(published)
                 return (link, takeOver(version, versions), folder)
@@ -301,6 +303,7 @@ extension SaveService {
 
     /// Drops a working copy. One that is kept is moved; where that takes a copy of it, by `quire-copies`.
     private func letGo(of version: WorkingVersion, keeping reason: KeptVersion.Reason?, at path: StorePath?) {
+        _ = version.freedRoom.storeIfNil(FreedRoom.Share(of: freedRoom))
         guard let reason else { return version.copy.discard() }
         let work: @Sendable () -> Void = { [self] in
             keep(version, reason, at: path)

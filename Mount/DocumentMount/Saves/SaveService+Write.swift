@@ -23,7 +23,7 @@ extension SaveService {
         }
         let count: Int
         do throws(Errno) {
-            count = try writeAndNote()
+            count = try freedRoom.await(after: { $0 == .noSpace || $0 == .diskQuotaExceeded }, writeAndNote)
         } catch {
             guard makesRoom(after: error, for: wanted, handle, version) else { throw error }
             count = try writeAndNote()

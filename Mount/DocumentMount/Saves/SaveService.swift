@@ -40,6 +40,7 @@ final class SaveService: Sendable {
     private let waiting = Atomic<Int>(0)
     let clock = SaveClock()
     let copies = CopyQueue()
+    let freedRoom = FreedRoom()
     let pins: SnapshotPins
     let watches: DocumentWatches
 
@@ -196,7 +197,7 @@ final class SaveService: Sendable {
     }
 
     /// Looks again and again until nobody is waited for any more, or the time is up.
-    private func waitWhile(looks: Int = releaseLooks, isWaitedFor: () -> Bool) {
+    func waitWhile(looks: Int = releaseLooks, isWaitedFor: () -> Bool) {
         for _ in 0..<looks {
             guard isWaitedFor() else { return }
             usleep(Self.releasePause)

@@ -77,7 +77,7 @@ public final class WorkingCopy: Sendable {
     ) throws(WorkingCopyRefusal) -> (Descriptor, HiddenPlace?) {
         do throws(WorkingCopyRefusal) {
             return try made(for: identity, in: folder, mode: mode, names, unnamed: unnamed)
-        } catch where traits.freesByCommit && [.unmade(.noSpace), .unmade(.diskQuotaExceeded)].contains(error) {
+        } catch where traits.freesByCommit && error.isWantOfRoom {
             // A save that failed for want of room may have ended just now.
             _ = cl_syncfs(document.number)
             return try made(for: identity, in: folder, mode: mode, names, unnamed: unnamed)
@@ -127,6 +127,14 @@ public enum WorkingCopyRefusal: Error, Hashable, Sendable {
     case room
     /// No file can be made in the document's folder.
     case unmade(Errno)
+
+    /// With more room there would be one.
+    public var isWantOfRoom: Bool {
+        switch self {
+        case .room, .unmade(.noSpace), .unmade(.diskQuotaExceeded): true
+        case .attribute, .unmade: false
+        }
+    }
 }
 
 /// Why a version was not published. Its hidden name is gone, unless it had one all the time.

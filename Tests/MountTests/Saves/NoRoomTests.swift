@@ -57,6 +57,30 @@ extension MountTests {
             }
         }
 
+        /// What a failed save has written takes room until the kernel tells of the end of its handle: here that of a mapping by which nothing
+        /// can be written. The next saver waits for it, and does not cut the document off to have room.
+        @Test(arguments: cases)
+        func theNextSaveHasTheRoomOfAFailedOne(kind: SaveMount, disk: Disk) throws {
+            try withSmallStore(kind, disk) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import ctypes, os, subprocess, time
+                    libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
+                    open("doc", "w").write("old" * 1000)
+                    file = os.open("doc", os.O_RDWR | os.O_TRUNC)
+                    try:
+                        for _ in range(1000): os.write(file, b"x" * 65536)
+                    except OSError as error: print(error.strerror)
+                    mapped = ctypes.c_void_p(libc.mmap(None, 4096, 1, 2, file, 0))
+                    try: os.close(file)
+                    except OSError: pass
+                    other = subprocess.Popen(["sh", "-c", "seq 20000 >doc"])
+                    time.sleep(0.3); libc.munmap(mapped, 4096)
+                    print(other.wait(), os.stat("doc").st_size)
+                    """) == "\(disk == .btrfsQuota ? "Disk quota exceeded" : "No space left on device")\n0 108894")
+                #expect(try mount.shell("quire status \"$M\" | grep -o 'live.noRoom [0-9]*' || true") == "")
+            }
+        }
+
         /// Not in place: half of it would stay when the command fails.
         @Test(arguments: cases)
         func whatAClaimHasNoRoomForStaysAsItIs(kind: SaveMount, disk: Disk) throws {

@@ -49,8 +49,8 @@ char *const *sc_environment(void);
 #include "calls.def"
 #undef CONSTANT
 
-// Runs `body` in a forked child that is killed as it enters its system call number `call` (from 0): that call and all after it
-// never happen. 1: it was killed so; 0: it ended before; -errno: it could not be run, or ended badly (-ECHILD). The child has
-// only the calling thread: a body that needs what another thread may have locked at the fork does not end, and is killed
-// after 10 s (-ETIMEDOUT).
+// Runs `body` in a forked child that is killed as it enters its system call number `call` (from 0; calls for its own memory, as by
+// malloc(3), are not counted): that call and all after it never happen. 1: it was killed so; 0: it ended before; -errno: it could not be
+// run, or ended badly (-ECHILD). The child has only the calling thread: a body that needs what another thread may have locked at the fork
+// does not end, and is killed after 10 s (-ETIMEDOUT).
 int sc_run_until_call(long call, void (*body)(void *), void *context);

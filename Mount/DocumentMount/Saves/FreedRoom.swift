@@ -1,0 +1,52 @@
+import Glibc
+import Synchronization
+
+/// The room on the disk that saves which were not published take yet: until the kernel has told of the end of their handles (RELEASE), and
+/// until what they have written is kept; and versions that were replaced, until the kernel forgets them. On a plain folder the next open(2)
+/// with O_TRUNC would have that room.
+final class FreedRoom: Sendable {
+    private let count = Atomic<Int>(0)
+    /// On the monotonic clock, in nanoseconds.
+    private let last = Atomic<UInt64>(0)
+
+    /// Held by a version that is over, as long as there is one.
+    final class Share: Sendable {
+        private let room: FreedRoom
+
+        init(of room: FreedRoom) {
+            self.room = room
+            room.count.add(1, ordering: .relaxed)
+        }
+
+        deinit {
+            room.last.store(SaveService.now, ordering: .relaxed)
+            room.count.subtract(1, ordering: .releasing)
+        }
+    }
+
+    private var isAwaited: Bool {
+        count.load(ordering: .acquiring) > 0 || SaveService.now &- last.load(ordering: .relaxed) < Self.closing
+    }
+
+    /// Runs `body` again as long as it fails for want of room and some is about to be free, for a second at most. With no lock held.
+    func await<Result, Failure: Error>(
+        after lacksRoom: (Failure) -> Bool, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let deadline = SaveService.now + Self.patience
+        while true {
+            // Before: what is freed meanwhile may be what was missing.
+            let isAwaited = isAwaited
+            do throws(Failure) {
+                return try body()
+            } catch {
+                guard lacksRoom(error), isAwaited, SaveService.now < deadline else { throw error }
+                usleep(Self.pause)
+            }
+        }
+    }
+
+    /// A share is given back before the last descriptors are closed.
+    private static let closing: UInt64 = 20_000_000
+    private static let patience: UInt64 = 1_000_000_000
+    private static let pause: UInt32 = 1_000
+}
