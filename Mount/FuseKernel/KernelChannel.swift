@@ -106,9 +106,13 @@ final class KernelChannel: Sendable {
             if wantsPassthrough, state.offeredFlags2 & QUIRE_FUSE_PASSTHROUGH != 0 {
                 answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
                 answer.pointee.flags2 |= QUIRE_FUSE_PASSTHROUGH
-                    | (state.offeredFlags2 & QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP)
                 answer.pointee.max_stack_depth = 1
                 state.passthroughGranted = true
+            }
+            // Handles whose reads and writes come to the daemon can be mapped all the same.
+            if state.offeredFlags2 & QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP != 0 {
+                answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
+                answer.pointee.flags2 |= QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP
             }
             if rings != nil, state.offeredFlags2 & QUIRE_FUSE_OVER_IO_URING != 0 {
                 answer.pointee.flags |= QUIRE_FUSE_INIT_EXT

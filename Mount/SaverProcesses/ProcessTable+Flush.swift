@@ -19,7 +19,10 @@ extension ProcessTable {
         // A thread that exits has let go of its table before it closes what was in there (exit_files): who has one, lives.
         let own = thread > 0 ? look(at: thread, for: trace) : .unreadable
         var facts = FlushFacts()
-        if own == .empty || own == .unreadable { facts.death = death(of: thread) }
+        if own == .empty || own == .unreadable {
+            facts.death = death(of: thread)
+            if question.isRelayed, facts.death == .none, proc.stat(of: thread)?.isExiting == true { facts.death = .killed(nil) }
+        }
         if process == question.opener { facts.openerDeath = facts.death }
         if case .killed(let signal) = facts.death, Self.asksForExec(signal) {
             facts.openerHasExeced = hasExeced(question.opener, since: image)

@@ -127,7 +127,7 @@ extension ProcessTable {
         guard text.find("flags:"), text.number() & 3 != 0 else { return .others }
         text = ProcText(bytes)
         // Before Linux 5.14 the inode is not told: then the name has to do.
-        return !text.find("ino:") || text.number() == trace.inode ? .holds : .others
+        return !text.find("ino:") || trace.inodes.contains(text.number()) ? .holds : .others
     }
 
     /// Whether an error in looking at a thread means that it is no more, rather than hidden.
@@ -209,7 +209,7 @@ extension ProcessTable {
             text.skipFields(1)
             guard text.index + 4 < line.count, line[text.index + 3] == UInt8(ascii: "s") else { return false }
             text.skipFields(3)
-            guard text.number() == trace.inode else { return false }
+            guard trace.inodes.contains(text.number()) else { return false }
             text.skip(UInt8(ascii: " "))
             return trace.matches(escapedPath: UnsafeRawBufferPointer(rebasing: line[text.index...]))
         }

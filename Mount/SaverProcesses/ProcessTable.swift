@@ -21,12 +21,16 @@ public final class ProcessTable: Sendable {
     let countsDescriptors: Bool
     /// Every process is listed in /proc, whoever runs it (no `hidepid`).
     let listsEveryone: Bool
+    /// The names of relays, as `StatLine.name` has them.
+    private let relays: Set<UInt64>
 
     /// Nil without /proc.
-    public init?() {
+    /// - Parameter relays: the names of programs that serve others' files, as ps(1) shows them.
+    public init?(relays: [String] = []) {
         guard let proc = ProcFolder(), let load = try? Descriptor(opening: "/proc/loadavg", flags: O_RDONLY) else { return nil }
         self.proc = proc
         self.load = load
+        self.relays = Set(relays.map(StatLine.hashedName))
         countsDescriptors = ProcFolder.withPath(getpid(), "fd") { cl_count_descriptors(proc.folder.number, $0) } > 0
         listsEveryone = proc.stat(of: 1) != nil
         numberLimit = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { buffer in
@@ -46,6 +50,9 @@ public final class ProcessTable: Sendable {
 
     /// Whether a thread works for an io_uring: what it opens may be a file that no descriptor is on. As much as `process(of:)`.
     public func isRingWorker(_ thread: pid_t) -> Bool { lookUp(thread)?.isRingWorker ?? false }
+
+    /// Whether a thread is of a program that serves others' files. As much as `process(of:)`.
+    public func isRelay(_ thread: pid_t) -> Bool { lookUp(thread)?.isRelay ?? false }
 
     /// The parent, the parent's parent and so on, as far as they bear on whether a process comes from a save begun at
     /// `moment`: up to the first that is not younger, that one included. Empty for a process that is not younger itself.
@@ -93,7 +100,7 @@ public final class ProcessTable: Sendable {
         guard let stat = proc.stat(of: id) else { return proc.isInExec(id) ? known.find(id, now, inExec: true) : nil }
         let found = KnownThread(
             thread: thread, process: SaveProcess(id: id, start: stat.start), parent: stat.parent, isRingWorker: isRingWorker,
-            since: now)
+            isRelay: relays.contains(stat.name), since: now)
         known.remember(found)
         return found
     }
@@ -138,6 +145,7 @@ struct KnownThread {
     let process: SaveProcess
     let parent: pid_t
     let isRingWorker: Bool
+    let isRelay: Bool
     let since: Int64
 }
 

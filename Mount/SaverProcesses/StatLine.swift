@@ -35,6 +35,14 @@ extension ProcFolder {
 }
 
 extension StatLine {
+    /// `name` of a process that is called so. The kernel knows the first 15 bytes (proc_pid_comm(5)).
+    static func hashedName(_ name: String) -> UInt64 {
+        var bytes = Array(name.utf8.prefix(15))
+        bytes.insert(UInt8(ascii: "("), at: 0)
+        bytes.append(UInt8(ascii: ")"))
+        return bytes.withUnsafeBytes(hash)
+    }
+
     init?(_ bytes: UnsafeRawBufferPointer) {
         // A name may contain anything, ")" too.
         guard let open = bytes.firstIndex(of: UInt8(ascii: "(")), let close = bytes.lastIndex(of: UInt8(ascii: ")")),

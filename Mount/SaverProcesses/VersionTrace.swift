@@ -7,12 +7,12 @@ public import StorePrimitives
 public struct VersionTrace: Sendable {
     /// The document's name, and those that it had since the version was opened first.
     public let names: [EntryName]
-    /// As the mount presents it.
-    public let inode: UInt64
+    /// As the mount presents it: several where handles of the version are on another one's inode.
+    public let inodes: [UInt64]
 
-    public init(names: [EntryName], inode: UInt64) {
+    public init(names: [EntryName], inodes: [UInt64]) {
         self.names = names
-        self.inode = inode
+        self.inodes = inodes
     }
 
     /// Whether a path ends in one of the names, as the target of a descriptor's link: a file without a name has

@@ -262,7 +262,7 @@ struct SaveEndTests {
         document.write(joined, by: other)
         #expect(document.close(save, by: saver, .killed(9)) == nil)
         #expect(document.close(joined, by: other) == .replaced)
-        #expect(document.plan?.keepsReplaced == true)
+        #expect(document.plan?.keepsReplaced == .overtaken)
     }
 
     @Test func aJoinerWhoHasWrittenNothingDoesNotSaveAKilledProgram() {

@@ -96,7 +96,7 @@ struct SavePublishTests {
         #expect(document.close(first, by: saver) == .replaced)
         #expect(document.plan == PublishPlan(mode: .replace, replaced: Document.original))
         #expect(document.close(second, by: other) == .replaced)
-        #expect(document.plan == PublishPlan(mode: .replace, replaced: first.version, keepsReplaced: true))
+        #expect(document.plan == PublishPlan(mode: .replace, replaced: first.version, keepsReplaced: .overtaken))
         #expect(document.saves.published == second.version)
     }
 
@@ -106,7 +106,7 @@ struct SavePublishTests {
         document.links = 2
         #expect(document.close(first, by: saver) == .inPlace)
         #expect(document.close(second, by: other) == .inPlace)
-        #expect(document.plan == PublishPlan(mode: .inPlace, replaced: Document.original, keepsReplaced: true))
+        #expect(document.plan == PublishPlan(mode: .inPlace, replaced: Document.original, keepsReplaced: .overtaken))
     }
 
     @Test func whoBeginsOnAVersionThatIsBeingPublishedHasSeenIt() {
@@ -127,7 +127,7 @@ struct SavePublishTests {
         let document = Document()
         #expect(document.close(document.open(saver), by: saver) == .replaced)
         #expect(document.close(document.open(other), by: other) == .replaced)
-        #expect(document.plan?.keepsReplaced == false)
+        #expect(document.plan?.keepsReplaced == nil)
     }
 
     // MARK: - Failures

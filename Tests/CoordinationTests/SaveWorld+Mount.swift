@@ -42,7 +42,7 @@ extension SaveWorld {
             var saves = saves()
             let decision = saves.begin(request, working: working, at: moment, now: now)
             machine = saves
-            if decision == .sendOn(to: working) {
+            if decision.isOn(working) {
                 let process = thread.process
                 truths[working] = Truth(
                     opener: process, moment: moment, execs: process.execs, users: [process.identity])
@@ -186,7 +186,6 @@ extension SaveWorld {
                     // Flushed by somebody while the mount was looking.
                     || files.contains { $0.file == version && !request.document.closed.contains($0.handle) }
             case .unknownCaller: request.caller.process == nil
-            case .notRevalidated: opening.estales == 1
             default: false
             }
         try require(isTrue, "an open was live because of \(reason)")
@@ -348,7 +347,7 @@ extension SaveWorld {
             publications[index].plan = plan
             try require(links > 0 && plan.replaced == published, "\(plan.replaced) is not the document")
             if plan.mode == .replace {
-                if plan.keepsReplaced { meet("keep") }
+                if plan.keepsReplaced != nil { meet("keep") }
                 try require(links == 1, "a hard link was split")
             }
             let truth = truths[working]!

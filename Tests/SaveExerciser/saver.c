@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,12 +44,37 @@ static int write_pieces(int file, const struct save *save, const char *content, 
     return 0;
 }
 
+enum save_start start_wanted(void) {
+    const char *name = getenv("START");
+    if (name && strcmp(name, "late") == 0) return late;
+    return name && strcmp(name, "reopened") == 0 ? reopened : truncating;
+}
+
+// The descriptor, or -1.
+static int opened_empty(const char *path, int access) {
+    enum save_start start = start_wanted();
+    if (start == truncating) return open(path, access | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (start == late) {
+        int file = open(path, access | O_CREAT | O_CLOEXEC, 0644);
+        if (file < 0 || ftruncate(file, 0) == 0) return file;
+        close(file);
+        return -1;
+    }
+    int place = open(path, O_PATH | O_CLOEXEC);
+    if (place < 0) return -1;
+    char link[40];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+    int file = open(link, access | O_TRUNC | O_CLOEXEC);
+    close(place);
+    return file;
+}
+
 int save_version(const struct save *save, unsigned *seed) {
     char *content = malloc(save->length);
     if (!content) return ENOMEM;
     fill_version(content, save->number, save->length);
     int readable = save->way == by_mapping || save->way == reading_too;
-    int file = open(save->path, (readable ? O_RDWR : O_WRONLY) | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int file = opened_empty(save->path, readable ? O_RDWR : O_WRONLY);
     if (file < 0) {
         int failure = errno;
         free(content);

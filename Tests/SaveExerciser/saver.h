@@ -6,6 +6,11 @@
 
 enum save_way { in_pieces, backwards, by_mapping, reading_too, save_ways };
 
+// How the old content goes: open(O_TRUNC) by the path; ftruncate(2) on a descriptor that was opened without; open(O_TRUNC) through
+// /proc/self/fd, by a descriptor that was opened with O_PATH. The environment's START says which: late, reopened.
+enum save_start { truncating, late, reopened };
+enum save_start start_wanted(void);
+
 // How far a save has come, as who watches over the process sees it.
 enum save_stage { before_save, saving, closing, saved };
 

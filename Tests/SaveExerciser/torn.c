@@ -30,14 +30,26 @@ struct plan {
     int savers;
 };
 
+// The environment's SAVER_PATH: where the savers find the document, by way of a file server.
+static const char *saver_path(const char *path) {
+    const char *other = getenv("SAVER_PATH");
+    return other ? other : path;
+}
+
+// What is mapped after it was truncated late is written in place.
+static enum save_way random_way(unsigned *seed) {
+    enum save_way way = rand_r(seed) % save_ways;
+    return way == by_mapping && (start_wanted() != truncating || getenv("SAVER_PATH")) ? in_pieces : way;
+}
+
 static void keep_saving(const struct plan *plan, int saver, struct tally *tally) {
     unsigned seed = saver * 7919 + getpid();
     for (uint64_t number = 1; !tally->stop; number++) {
         struct save save = {
-            .path = plan->path,
+            .path = saver_path(plan->path),
             .number = (uint64_t)(saver + 1) << 40 | number,
             .length = random_length(&seed, plan->largest),
-            .way = rand_r(&seed) % save_ways,
+            .way = random_way(&seed),
             .pieces = 1 + rand_r(&seed) % 8,
             .pause = rand_r(&seed) % 4 ? 0 : plan->pause,
         };

@@ -21,7 +21,7 @@ struct HoldersTests {
         let path = folder.makeFile("doc.txt", "old")
         var status = stat()
         try #require(stat(path, &status) == 0)
-        trace = VersionTrace(names: [EntryName("doc.txt")], inode: UInt64(status.st_ino))
+        trace = VersionTrace(names: [EntryName("doc.txt")], inodes: [UInt64(status.st_ino)])
         opener = try #require(table.process(of: program.id))
         image = table.image(of: opener)
         moment = table.moment()

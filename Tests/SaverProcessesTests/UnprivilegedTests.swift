@@ -63,7 +63,7 @@ struct UnprivilegedTests {
     @Test func whoMayNotBeLookedAtIsADoubt() throws {
         let (table, id, moment) = (table, program.id, table.moment())
         let process = try #require(table.process(of: id))
-        let trace = VersionTrace(names: [EntryName("doc.txt")], inode: 1)
+        let trace = VersionTrace(names: [EntryName("doc.txt")], inodes: [1])
         let question = FlushQuestion(
             working: VersionID(2), opener: process,
             holders: HoldersQuestion(handles: [SaveHandle(1)], processes: [process]))

@@ -19,6 +19,16 @@ final class FileHandle: Sendable {
         var share: TakenShare?
         /// The working copy it was opened on.
         var version: WorkingVersion?
+        /// It writes that by another version's node.
+        var hosted: HostedWriting?
+    }
+
+    /// A save that began on an open handle, or on another one of its process.
+    private final class LaterSave: Sendable {
+        let version: WorkingVersion
+        let hosted: HostedWriting?
+
+        init(_ version: WorkingVersion, _ hosted: HostedWriting?) { (self.version, self.hosted) = (version, hosted) }
     }
 
     let node: Node
@@ -32,7 +42,14 @@ final class FileHandle: Sendable {
     private let refreshed: Node.Seen?
     private let isRefreshing: Atomic<Bool>
     let isNew: Bool
+    /// Every read and write comes to the daemon, and none goes by the kernel's pages: it can be led to another file.
+    let isDirect: Bool
+    /// It reads by the kernel's pages of its node.
+    let isCached: Bool
     let decision: Decision
+    private let later = AtomicLazyReference<LaterSave>()
+    /// The working copy of a save that began after it was opened (`SaveService.beginOnHandle`).
+    var laterVersion: WorkingVersion? { later.load()?.version }
     /// It counts for its caller.
     let isCounted = Atomic<Bool>(false)
     /// A FLUSH has come since the daemon last saw it used.
@@ -55,11 +72,22 @@ final class FileHandle: Sendable {
         self.caller = caller
         self.before = before
         hasBacking = mode.backing != nil
+        if case .direct = mode { isDirect = true } else { isDirect = false }
+        if case .cached = mode { isCached = true } else { isCached = false }
         self.refreshed = refreshed
         isRefreshing = Atomic(refreshed != nil)
         self.isNew = isNew
         self.decision = decision
     }
+
+    /// The working copy that it was opened on, or that it writes since a save began on it.
+    var version: WorkingVersion? { decision.version ?? laterVersion }
+
+    /// Its descriptor is no means to read or write its node's file.
+    var isElsewhere: Bool { decision.isElsewhere || laterVersion.map { $0.node !== node } ?? false }
+
+    /// A save begins on it.
+    func saves(to version: WorkingVersion, _ hosted: HostedWriting? = nil) { _ = later.storeIfNil(LaterSave(version, hosted)) }
 
     var descriptor: Descriptor {
         guard isRedirected.load(ordering: .acquiring) else { return opened }

@@ -39,6 +39,9 @@ final class Node: @unchecked Sendable {
     /// By how many handles of this folder READDIRPLUS was answered with entries that the kernel may have yet to take in.
     let listings = Atomic<Int>(0)
 
+    /// How many handles on it write another version's file (`HostedWriting`).
+    let hostedWritings = Atomic<Int>(0)
+
     /// Changes of the file's names that are under way without the document's `naming`: since no document was being saved when they
     /// began. A save that begins meanwhile is not published before they are done.
     let freeNameChanges = Atomic<Int>(0)
@@ -65,6 +68,8 @@ final class Node: @unchecked Sendable {
         var hasOtherNames = false
         /// A version whose name another one has taken: never seen under a name again.
         var isSuperseded = false
+        /// When that was, on the monotonic clock.
+        var superseded: Int64 = 0
         /// Its last name was removed or given to another file: never seen under a name again.
         var isRemoved = false
         /// The last name, when it is no more.
@@ -213,9 +218,25 @@ extension Node {
     func superseded(pin: Pin?) {
         state.withLock { state in
             state.isSuperseded = true
+            state.superseded = cl_monotonic_ns()
             state.lastLink = state.link
             state.link = nil
             state.pin = pin
+        }
+    }
+
+    /// Another version has taken its name within a second: requests that found it by that may be on their way.
+    var wasJustSuperseded: Bool {
+        state.withLock { $0.isSuperseded && cl_monotonic_ns() - $0.superseded < 1_000_000_000 }
+    }
+
+    /// The file has changed places with a copy of it, whose node has its name from now on: it is the working copy of a save.
+    func exchanged(pin: Pin) {
+        state.withLock { state in
+            state.lastLink = state.link
+            state.link = nil
+            state.pin = pin
+            state.pages = nil
         }
     }
 

@@ -16,16 +16,35 @@ extension MountedFileSystem {
             return Attributes(status: status, validity: item.validity)
         }
         if repeats.isCaller(caller) { repeats.shown(node) }
-        let status = try locator.status(of: node)
-        if status.st.st_nlink == 0 { saves.foundWithoutName(node) }
-        return attributes(of: node, status)
+        return try attributes(shownTo: caller, of: node).0
+    }
+
+    /// Those of another version where the node's handles lead there.
+    private func attributes(shownTo caller: Caller, of node: Node) throws(Errno) -> (Attributes, birth: Int64) {
+        let shown = saves.shown(node, to: caller)
+        var status = try locator.status(of: shown)
+        guard shown !== node else {
+            guard status.st.st_nlink == 0 else { return (attributes(of: node, status), status.birth_ns) }
+            saves.foundWithoutName(node)
+            // A program that has just found it by its name would take the document for removed: file servers do.
+            guard node.wasJustSuperseded, !repeats.isCaller(caller),
+                node.state.withLock({ $0.handles.allSatisfy(\.isElsewhere) }) || saves.processes.isRelay(caller.thread)
+            else { return (attributes(of: node, status), status.birth_ns) }
+            status.st.st_nlink = 1
+            var attributes = attributes(of: node, status)
+            attributes.validity = .none
+            return (attributes, status.birth_ns)
+        }
+        status.st.st_ino = ino_t(node.identity.inode)
+        var attributes = attributes(of: node, status)
+        attributes.validity = .none
+        return (attributes, node.identity.birth)
     }
 
     func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {
         let node = table.node(node)
         guard node.item == nil else { return (try attributes(caller, of: table.id(of: node), handle: nil), 0) }
-        let status = try locator.status(of: node)
-        return (attributes(of: node, status), status.birth_ns)
+        return try attributes(shownTo: caller, of: node)
     }
 
     func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeChanges) throws(Errno) -> Attributes {
@@ -50,7 +69,7 @@ extension MountedFileSystem {
             }
         } else {
             status = try changed(node, handle, to: changes, caller)
-            noteTimes(of: node, changes, status)
+            if handle.map({ !$0.isElsewhere }) ?? true { noteTimes(of: node, changes, status) }
         }
         if !node.isRegular { saves.store.leftNames.removeAgain() }
         if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle, caller) }
@@ -99,6 +118,8 @@ extension MountedFileSystem {
         }
         if let size = changes.size { try changeSize(node, handle, size, caller) }
         if changes.accessed != nil || changes.modified != nil { try changeTimes(descriptor, changes) }
+        // The kernel cuts off its pages of the node by this: those of who reads it, where the handle writes another file.
+        if handle?.isElsewhere ?? false { return try locator.status(of: node) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
         return status
@@ -133,6 +154,7 @@ extension MountedFileSystem {
             try privileges.writingSetID(as: caller) { () throws(Errno) in _ = try check(cl_ftruncate(file.number, size)) }
         }
         if let handle, handle.isWritable {
+            if size == 0 { saves.beginOnHandle(handle, caller) } else { try saves.extending(handle, to: Int64(size)) }
             try saves.changing(handle, truncate)
             if size == 0 { saves.truncated(handle) }
         } else {

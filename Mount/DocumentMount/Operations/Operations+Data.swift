@@ -14,7 +14,7 @@ extension MountedFileSystem {
     func write(_ caller: Caller, handle: HandleID, at offset: off_t, _ data: borrowing WrittenData) throws(Errno) -> Int {
         let handle = FileHandle.of(handle)
         if handle.isFlushed.load(ordering: .relaxed) { handle.isFlushed.store(false, ordering: .relaxed) }
-        guard let version = handle.decision.version else {
+        guard let version = handle.version else {
             return try write(data, to: handle.descriptor, of: handle, caller, offset)
         }
         return try saves.writing(handle, version, by: caller, at: offset, count: data.count) { (file) throws(Errno) in
@@ -54,6 +54,7 @@ extension MountedFileSystem {
         let handle = FileHandle.of(handle)
         // The kernel does not know that the bits go with it.
         defer { if handle.hadSetIDBits { session.current?.notifier.attributesChangedNow(of: table.id(of: handle.node)) } }
+        try saves.extending(handle, to: Int64(offset).adding(clamping: Int64(length)))
         try privileges.writingSetID(as: caller) { () throws(Errno) in
             try saves.changing(handle) { (file) throws(Errno) in
                 _ = try check(cl_fallocate(file.number, mode, offset, length))
@@ -75,7 +76,7 @@ extension MountedFileSystem {
                 try check(cl_copy_file_range(source.number, offset, file.number, newOffset, count, flags))
             }
         }
-        guard let version = target.decision.version else { return try copy(target.descriptor) }
+        guard let version = target.version else { return try copy(target.descriptor) }
         return try saves.writing(target, version, by: caller, at: newOffset, count: count, copy)
     }
 }

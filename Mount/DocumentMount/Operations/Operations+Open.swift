@@ -140,14 +140,19 @@ extension MountedFileSystem {
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
-        try saves.leadOn(node, flags: flags, caller)
-        let descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept)
+        let isLed = try saves.leadOn(node, flags: flags, caller)
+        let instead = isLed ? try saves.openedInstead(of: node, flags: flags, caller) : nil
+        let served = instead?.node ?? node
+        let descriptor: Descriptor
+        if let instead { descriptor = instead.file } else { descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
-        let content = contentToStore(of: node, descriptor, status, flags: flags)
+        let isElsewhere = served !== node
+        let content = isElsewhere ? nil : contentToStore(of: node, descriptor, status, flags: flags)
         let (handle, mode) = register(
-            node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(), content: content)!
-        journal.opened(node, caller, flags: flags)
+            node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(isElsewhere: isElsewhere),
+            content: content)!
+        journal.opened(served, caller, flags: flags)
         return (handle, mode)
     }
 
@@ -322,6 +327,7 @@ extension MountedFileSystem {
     ) -> (FileHandle, OpenMode)? {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
+        let isRelay = decision.reason == .notTruncating && saves.processes.isRelay(caller.thread)
         return node.state.withLock { state in
             if isWritable, !isAmongSaves, node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false {
                 return nil
@@ -335,6 +341,8 @@ extension MountedFileSystem {
             // What is written to a working copy, or to another file than the node's, the daemon must see.
             let isDirect =
                 keepsSetIDBits && state.backing == nil || decision.isElsewhere || decision.version != nil && isPassthroughOn
+                || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
+                || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isRelay, status: before, state)
             let (mode, refreshed) =
                 isDirect ? (directMode(&state), nil) : openMode(of: node, &state, descriptor, flags: flags, caller, before: before, content)
             let handle = FileHandle(
@@ -368,11 +376,11 @@ extension MountedFileSystem {
         if handle.isCounted.load(ordering: .relaxed) { shares.giveBack(.openFiles, for: handle.caller.uid) }
         let node = handle.node
         // The watcher tells of its writes later.
-        let writesOwnFile = handle.isWritable && handle.redirectedTo == nil && !handle.decision.isElsewhere
+        let writesOwnFile = handle.isWritable && handle.redirectedTo == nil && !handle.isElsewhere
         let written = writesOwnFile ? Self.seen(of: handle) : nil
         var published: Node.Seen?
         let finished = node.state.withLock { state -> BackingID? in
-            if handle.decision.version != nil { published = state.written }
+            if handle.version != nil { published = state.written }
             if let index = state.handles.firstIndex(where: { $0 === handle }) { state.handles.remove(at: index) }
             if handle.isWritable {
                 state.writers -= 1

@@ -45,6 +45,8 @@ public struct MountOptions: Hashable, Sendable {
     public var streamTimes = StreamTimes()
     /// What is never saved by transactions.
     public var livePatterns = LivePatterns.standard
+    /// Programs that serve others' files, by their names as ps(1) shows them.
+    public var relays = Relays.standard
     /// Whether a save is safe from a power cut when its close returns: the rename is made durable, not the content alone.
     public var syncsSaves = false
     /// How long claims, opens and presenters are waited for.

@@ -5,7 +5,7 @@ import DocumentStore
 /// how long is waited for others.
 extension MountOptions {
     static let saveOptionNames = [
-        "redirected-pause", "redirected-open", "save-pause", "live", "sync-saves", "keep-days", "keep-size",
+        "redirected-pause", "redirected-open", "save-pause", "live", "relay", "sync-saves", "keep-days", "keep-size",
         "coordination-timeout", "presenter-timeout",
     ]
 
@@ -16,6 +16,7 @@ extension MountOptions {
         case "redirected-open": streamTimes.redirectedOpen = try Self.time(name, value)
         case "save-pause": streamTimes.pause = try Self.time(name, value)
         case "live": try addLivePatterns(value)
+        case "relay": try addRelays(value)
         case "sync-saves" where value == nil: syncsSaves = true
         case "coordination-timeout": coordinationTimes.claims = try Self.boundedTime(name, value)
         case "presenter-timeout": coordinationTimes.presenters = try Self.boundedTime(name, value)
@@ -37,6 +38,21 @@ extension MountOptions {
                     expected: "patterns for names without slashes, such as *.log:*.trace, or none to take away those so far")
             } else {
                 livePatterns.add(String(pattern))
+            }
+        }
+    }
+
+    /// Names with colons between; the word `none` takes away those so far.
+    private mutating func addRelays(_ value: String?) throws(MountOptionError) {
+        for name in (value ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init) {
+            if name == "none" {
+                relays = []
+            } else if name.isEmpty || name.contains("/") {
+                throw .unusable(
+                    option: "relay", value: value,
+                    expected: "names of programs without slashes, such as smbd:myserver, or none to take away those so far")
+            } else if !relays.contains(name) {
+                relays.append(name)
             }
         }
     }

@@ -136,6 +136,8 @@ final class WorkingVersion: Sendable {
     let moment: SaveMoment
     /// What program the opener ran then; nil if that could not be seen.
     let image: ProgramImage?
+    /// It is the document's own inode, for which others have a copy.
+    let isExchanged: Bool
     private let share: TakenShare
     /// What it keeps open beside its handles: the copy, the document, and the opener (a pidfd).
     static let descriptors = 3
@@ -143,9 +145,10 @@ final class WorkingVersion: Sendable {
     /// `share`: of `descriptors`.
     init(
         node: Node, copy: WorkingCopy, caller: Caller, process: SaveProcess, opener: HeldProcess?, moment: SaveMoment, image: ProgramImage?,
-        share: TakenShare
+        share: TakenShare, isExchanged: Bool = false
     ) {
         self.share = share
+        self.isExchanged = isExchanged
         self.node = node
         self.copy = copy
         self.caller = caller
@@ -155,6 +158,9 @@ final class WorkingVersion: Sendable {
         self.image = image
     }
 
+    /// Leaf. Files of other versions on whose nodes handles of this one are: those were opened by no path that the kernel would have walked
+    /// again, and processes' tables of descriptors show them so.
+    let hosts = Mutex<Set<FileIdentity>>([])
     /// Who wrote last, so that not every write has its process looked up.
     let lastWriter = Mutex<(thread: pid_t, process: SaveProcess?)>((0, nil))
     /// When a FLUSH left it in doubt whether anybody holds it still, in nanoseconds on the monotonic clock.

@@ -22,9 +22,9 @@ extension SaveService {
         guard let (question, version) = found else { return settle(versions) }
         // Mostly it is published by the first: the disk may begin while /proc is read.
         if question.holders != nil, !version.wasClosed.exchange(true, ordering: .relaxed) { version.copy.beginWritingOut() }
-        let identity = version.node.identity
+        let files = [version.node.identity] + version.hosts.withLock { $0 }
         let trace = VersionTrace(
-            names: versions.names.withLock { $0 }, inode: locator.presentedInode(identity.inode, on: identity.device))
+            names: versions.names.withLock { $0 }, inodes: files.map { locator.presentedInode($0.inode, on: $0.device) })
         var facts = processes.facts(
             for: question, from: caller.thread, of: process, trace: trace, since: version.moment, image: version.image,
             mayBeMapped: version.mayBeMapped.load(ordering: .relaxed))
@@ -62,7 +62,7 @@ extension SaveService {
     /// The last descriptor and mapping are gone, wherever they were.
     func released(_ handle: FileHandle) {
         guard handle.isWritable, let versions = handle.node.versions.load() else { return }
-        let version = handle.decision.version
+        let version = handle.version
         if let version { keepNow(version) }
         // Mostly it is published and over.
         let open = version.flatMap { versions.working($0.node) }
@@ -87,7 +87,7 @@ extension SaveService {
 
     /// Before fsync(2): the save is published by it.
     func synchronizing(_ handle: FileHandle) throws(Errno) {
-        guard handle.decision.version != nil, let versions = handle.node.versions.load() else { return }
+        guard handle.version != nil, let versions = handle.node.versions.load() else { return }
         let step = ifActive(versions) { _, machine in machine.sync(handle.decision.save) } ?? .none
         try carryOut(step, versions, waitsForKernel: true)
     }

@@ -8,15 +8,41 @@ import SystemPackage
 /// where it cannot, they are carried out on the published version.
 extension SaveService {
     /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
-    /// there now. An open without a path, as through /proc/self/fd, comes back and gets the version that it asked for. The kernel's own opens,
-    /// which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c).
-    func leadOn(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
-        guard flags & CL_O_LARGEFILE != 0 else { return }
+    /// there now. An open without a path, as through /proc/self/fd, comes back: it is to read the published version, as on a plain folder (true).
+    /// The kernel's own opens, which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c).
+    func leadOn(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> Bool {
+        guard flags & CL_O_LARGEFILE != 0 else { return false }
         // Taken by whatever it finds: left behind, the mark would be the thread's next open's.
         let isRepeated = sentOn.areSome && sentOn.take(caller.thread, at: node.place)
-        guard !isRepeated, let versions = node.versions.load(), versions.isSuperseded(node), caller.thread > 0 else { return }
-        sentOn.note(caller.thread)
-        throw .staleNFSFileHandle
+        guard let versions = node.versions.load(), versions.isSuperseded(node) || isExchanged(node, versions, for: caller) else { return false }
+        guard isRepeated || caller.thread <= 0 else {
+            sentOn.note(caller.thread)
+            throw .staleNFSFileHandle
+        }
+        return true
+    }
+
+    /// The published version, open for reading, for an open that came with another one's node. Nil if the caller may not read it, or is to have
+    /// the version that was asked for.
+    func openedInstead(of node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (node: Node, file: Descriptor)? {
+        guard let versions = node.versions.load(), isLeft(node) else { return nil }
+        for _ in 0..<Self.maximumLooks {
+            guard let published = versions.state.withLock({ $0.published }), mayBeLedOn(caller, from: node, to: published, use: R_OK)
+            else { return nil }
+            // Replaced meanwhile, it may be found no more.
+            do throws(Errno) {
+                return (published, try locator.opened(published, flags: flags & Self.openFlagsKept))
+            } catch .staleNFSFileHandle {}
+        }
+        throw .resourceBusy
+    }
+
+    /// Whether the node is the inode that a save has kept, come to by a name that the kernel has yet to forget. Its own programs are meant to
+    /// see it.
+    private func isExchanged(_ node: Node, _ versions: DocumentVersions, for caller: Caller) -> Bool {
+        guard versions.isActive.load(ordering: .acquiring), versions.working(node)?.isExchanged ?? false else { return false }
+        let asker = saver(caller, for: versions)
+        return ifActive(versions) { _, machine in machine.lookup(asker) != node.versionID } ?? false
     }
 
     /// The same for an open for writing of a file that has lost its name since the path was walked: another may have it now.

@@ -14,7 +14,7 @@ extension SaveService {
 
     /// Why a handle writes in place; nil while it works on a working copy.
     func reason(of handle: FileHandle) -> LiveReason? {
-        guard handle.decision.version != nil, let versions = handle.node.versions.load() else { return handle.decision.reason }
+        guard handle.version != nil, let versions = handle.node.versions.load() else { return handle.decision.reason }
         let writers = ifActive(versions) { _, machine in machine.liveWriters } ?? []
         return writers.first { $0.handle == handle.decision.save }?.reason
     }

@@ -143,7 +143,7 @@ extension SaveService {
     }
 
     /// How often the document may be another by the time it was looked at: each time somebody has saved it.
-    private static let maximumLooks = 1_000
+    static let maximumLooks = 1_000
 
     /// Nil if the published version is another by now than `current`, so that what is known of it is worth nothing.
     /// - Parameters:
@@ -218,21 +218,17 @@ extension SaveService {
             request.document.attributesAreTransferable = false
             return .impossible
         }
-        let working = table.lookedUp(copy.identity, type: S_IFREG)
-        working.state.withLock { $0.pin = Pin(counted: copy.file) }
-        working.hasNoCapabilities.store(true, ordering: .relaxed)
-        _ = working.versions.storeIfNil(versions)
-        versions.state.withLock { $0.others += 1 }
+        let working = workingNode(of: copy, versions)
         let asked = request
         let decision = withMachine(of: versions, node) { state, machine in
             let decision = machine.begin(asked, working: working.versionID, at: moment, now: Self.now)
-            if case .sendOn(to: working.versionID) = decision {
+            if decision.isOn(working.versionID) {
                 state.working[working.versionID] = WorkingVersion(
                     node: working, copy: copy, caller: caller, process: process, opener: opener, moment: moment, image: image, share: share)
             }
             return decision
         }
-        if case .sendOn(to: working.versionID) = decision {
+        if decision.isOn(working.versionID) {
             noteListing(of: link.parent, versions)
             versions.note(link.shownName ?? link.name)
         } else {
@@ -241,6 +237,16 @@ extension SaveService {
             if case .begin = decision { return .superseded }
         }
         return .decided(decision)
+    }
+
+    /// The node of a working copy, with a lookup counted for the machine.
+    func workingNode(of copy: WorkingCopy, _ versions: DocumentVersions) -> Node {
+        let working = table.lookedUp(copy.identity, type: S_IFREG)
+        working.state.withLock { $0.pin = Pin(counted: copy.file) }
+        working.hasNoCapabilities.store(true, ordering: .relaxed)
+        _ = working.versions.storeIfNil(versions)
+        versions.state.withLock { $0.others += 1 }
+        return working
     }
 
     /// Nil if it is to be decided again.
@@ -263,7 +269,7 @@ extension SaveService {
                 if request.version != version, versions.isSuperseded(node), !mayBeLedOn(caller, from: node, to: current, use: use) {
                     throw .permissionDenied
                 }
-                return try opening(version, kind, then, current, versions, request, document, flags)
+                return try opening(version, kind, then, current, for: node, versions, request, document, flags)
             } catch {
                 giveUp(request.handle, versions, then)
                 // Published, and over, since it was decided: to be decided again by who cannot be sent on.
@@ -274,7 +280,7 @@ extension SaveService {
     }
 
     private func opening(
-        _ version: VersionID, _ kind: OpenKind, _ then: SaveStep, _ current: Node, _ versions: DocumentVersions,
+        _ version: VersionID, _ kind: OpenKind, _ then: SaveStep, _ current: Node, for node: Node, _ versions: DocumentVersions,
         _ request: OpenRequest, _ document: (Descriptor, cl_status)?, _ flags: Int32
     ) throws(Errno) -> Opening {
         let (working, published) = versions.state.withLock { ($0.working[version], $0.published) }
@@ -292,6 +298,10 @@ extension SaveService {
         }
         if let working {
             decision.version = working
+            if isElsewhere {
+                working.hosts.withLock { _ = $0.insert(node.identity) }
+                decision.hosted = host(on: node, request.caller.thread.rawValue)
+            }
             if flags & O_ACCMODE == O_RDWR { working.mayBeMapped.store(true, ordering: .relaxed) }
             if processes.isRingWorker(request.caller.thread.rawValue) {
                 working.isOpenedByRing.store(true, ordering: .relaxed)

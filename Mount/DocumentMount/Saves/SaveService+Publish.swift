@@ -32,6 +32,7 @@ extension SaveService {
         // Before the turn, which other savers wait for: the disk may take long.
         var failure: Errno?
         if let version = versions.state.withLock({ $0.working[id] }) {
+            noteUnheardWrites(to: version, versions)
             do throws(Errno) { try version.copy.writeOut() } catch { failure = error }
         }
         let notOnDisk = failure
@@ -70,7 +71,7 @@ extension SaveService {
         case .publish(let wanted): plan = wanted
         }
         if let notOnDisk { throw notOnDisk }
-        let old = plan.keepsReplaced ? ReplacedVersion(published, by: version.caller, in: versions, locator) : nil
+        let old = plan.keepsReplaced.flatMap { ReplacedVersion(published, $0, by: version.caller, in: versions, locator) }
         if plan.mode == .replace {
             do throws(PublishFailure) {
                 let folder = try replace(published, by: version, plan, versions)
@@ -132,7 +133,7 @@ extension SaveService {
     private func earlierSaves(on published: Node, _ versions: DocumentVersions) -> [WorkingVersion] {
         let found = ifActive(versions) { state, _ in
             state.handles.values.compactMap { handle in
-                (handle.redirectedTo ?? handle.node) === published ? handle.decision.version : nil
+                (handle.redirectedTo ?? handle.node) === published ? handle.version : nil
             }
         } ?? []
         var saves: [WorkingVersion] = []
@@ -331,9 +332,11 @@ extension SaveService {
     }
 
     private func keep(_ old: ReplacedVersion) {
+        // The first of a row of them: a client that saves by way of a relay may do so every second.
+        if old.reason == .relayed, store.kept.wasJustKept(old.path, for: .relayed) { return }
         do throws(Errno) {
             try store.kept.keep(
-                old.file, moving: false, document: old.path, saver: nil, reason: .overtaken, by: privileges.user(old.replacedBy),
+                old.file, moving: false, document: old.path, saver: nil, reason: old.reason, by: privileges.user(old.replacedBy),
                 chargedTo: old.savedBy)
         } catch {
             log.warning("\(old.path): the version that was saved over could not be kept: \(error)")
@@ -354,8 +357,9 @@ extension SaveService {
     }
 }
 
-/// A version that is about to be replaced, which another program saved meanwhile.
+/// A version that is about to be replaced, and is kept.
 struct ReplacedVersion: Sendable {
+    let reason: KeptVersion.Reason
     let path: StorePath
     let file: Descriptor
     let replacedBy: Caller
@@ -363,8 +367,12 @@ struct ReplacedVersion: Sendable {
     let savedBy: UInt32?
 
     /// Nil if it cannot be opened.
-    init?(_ published: Node, by caller: Caller, in versions: DocumentVersions, _ locator: Locator) {
+    init?(_ published: Node, _ reason: KeepingReason, by caller: Caller, in versions: DocumentVersions, _ locator: Locator) {
         guard let path = published.path, let file = try? locator.opened(published, flags: O_RDONLY) else { return nil }
+        switch reason {
+        case .overtaken: self.reason = .overtaken
+        case .relayed: self.reason = .relayed
+        }
         (self.path, self.file, replacedBy) = (path, file, caller)
         savedBy = versions.state.withLock { $0.savedBy }
     }

@@ -13,6 +13,7 @@ extension SaveService {
         watches.tellOfWriting()
         for versions in activeDocuments {
             makeFindable(versions)
+            for version in versions.state.withLock({ Array($0.working.values) }) { noteUnheardWrites(to: version, versions) }
             let now = Self.now
             let due = ifActive(versions) { state, machine -> [VersionID: WorkingVersion]? in
                 guard let deadline = machine.nextDeadline, deadline <= now else { return nil }

@@ -29,7 +29,7 @@ extension SaveService {
             count = try writeAndNote()
         }
         wrote(handle, version, by: caller, end: Int64(offset).adding(clamping: Int64(count)))
-        if let published = handle.redirectedTo { writtenElsewhere(published) }
+        if let published = handle.redirectedTo, published.currentLink != nil { writtenElsewhere(published) }
         return count
     }
 
@@ -94,7 +94,7 @@ extension SaveService {
 
     /// ftruncate(2), fallocate(2) and the like through a handle on a working copy.
     func changing<Result>(_ handle: FileHandle, _ body: (Descriptor) throws(Errno) -> Result) throws(Errno) -> Result {
-        try changing(handle.decision.version) { () throws(Errno) in try body(handle.descriptor) }
+        try changing(handle.version) { () throws(Errno) in try body(handle.descriptor) }
     }
 
     /// truncate(2), by name, of a node that may be a working copy.

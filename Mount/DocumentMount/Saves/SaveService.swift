@@ -58,7 +58,7 @@ final class SaveService: Sendable {
         self.options = options
         self.shares = shares
         self.log = log
-        guard let processes = ProcessTable() else { throw .noSuchFileOrDirectory }
+        guard let processes = ProcessTable(relays: options.relays) else { throw .noSuchFileOrDirectory }
         self.processes = processes
         watches = DocumentWatches(table: table, repeater: repeater)
         pins = SnapshotPins(versions: store, log: log)
@@ -145,9 +145,10 @@ final class SaveService: Sendable {
     func saver(_ caller: Caller, for versions: DocumentVersions) -> SaveCaller {
         let thread = ThreadID(caller.thread)
         guard let process = processes.process(of: caller.thread) else { return SaveCaller(thread: thread, process: nil) }
+        let isRelay = processes.isRelay(caller.thread)
         let since = ifActive(versions) { _, machine in machine.momentOfAncestors(of: process) } ?? nil
-        guard let since else { return SaveCaller(thread: thread, process: process) }
-        return SaveCaller(thread: thread, process: process, ancestors: processes.ancestors(of: process, since: since))
+        let ancestors = since.map { processes.ancestors(of: process, since: $0) } ?? []
+        return SaveCaller(thread: thread, process: process, ancestors: ancestors, isRelay: isRelay)
     }
 
     /// Waits a moment for the RELEASE of handles that were flushed: where a process has closed its last descriptor, RELEASE

@@ -24,7 +24,8 @@ extension DocumentSaves {
         guard let index = index(of: writer.version) else { return nil }
         if !writer.isJoined { note(process, in: index) }
         return FlushQuestion(
-            working: writer.version, opener: saves[index].opener, holders: holders(of: writer.version))
+            working: writer.version, opener: saves[index].opener, isRelayed: saves[index].isRelayed,
+            holders: holders(of: writer.version))
     }
 
     /// The rest of a FLUSH on a working copy. The FLUSH is answered when the step is done.

@@ -60,9 +60,10 @@ extension DocumentSaves {
         let basis = publications + (current == published ? 0 : 1)
         saves.append(
             Save(
-                working: working, opener: opener, moment: moment, began: now, basis: basis, members: [opener],
-                lastActivity: now))
-        return sendOn(request, to: working, begins: true, now)
+                working: working, opener: opener, isRelayed: request.caller.isRelay, moment: moment, began: now, basis: basis,
+                members: [opener], lastActivity: now))
+        if canBeSentOn(request) { return sendOn(request, to: working, begins: true, now) }
+        return .serve(working, .transactional, then: serve(request, working, .transactional, now))
     }
 
     /// An arriving thread is dead, or has turned up elsewhere.
@@ -79,7 +80,7 @@ extension DocumentSaves {
         let (version, caller) = (request.version, request.caller)
         let missed = missedSave(request)
         let open = saves.filter { !$0.isReplacing && $0.working != missed }
-        if open.contains(where: { $0.working == version }) { return .serve(version, .transactional) }
+        if let save = open.first(where: { $0.working == version }), !isStrange(save, request) { return .serve(version, .transactional) }
         if let errno = request.document.refusal, arrivals[caller.thread] == nil { return .refuse(errno) }
 
         let canBeSentOn = canBeSentOn(request)
@@ -88,10 +89,18 @@ extension DocumentSaves {
             return canBeSentOn ? .sendOn(to: joined.working) : .serve(joined.working, .transactional)
         }
         guard let reason = reasonToBeLive(request) else {
-            return canBeSentOn ? .begin(of: current) : .serve(current, .live(.notRevalidated))
+            // It has come back without a LOOKUP: through /proc/self/fd, or by a file handle.
+            return missed.map { .serve($0, .transactional) } ?? .begin(of: current)
         }
         // What is superseded is not served (rule 6).
         return version == current || !canBeSentOn ? .serve(current, .live(reason)) : .sendOn(to: current)
+    }
+
+    /// Whether an open has come to the inode that another's save has kept, by a name that the kernel has yet to forget. One that does not
+    /// truncate joins the save all the same.
+    private func isStrange(_ save: Save, _ request: OpenRequest) -> Bool {
+        save.isExchanged && request.flags.contains(.truncates) && !save.isLineage(request.caller)
+            && arrivals[request.caller.thread]?.target != save.working
     }
 
     /// Whether ESTALE is an answer: this open(2) has not had it yet, and its next request will be known.
@@ -146,7 +155,7 @@ extension DocumentSaves {
         if case .live(let why) = kind { reason = why }
         var writer = Writer(version: version, process: request.caller.process, reason: reason)
         if let index {
-            writer.isJoined = kind != .transactional || !saves[index].isLineage(request.caller)
+            writer.isJoined = kind != .transactional || !saves[index].isWork(of: request.caller)
             if !writer.isJoined, saves[index].fault == .neverOpened { saves[index].fault = nil }
         }
         // What is on another version's node is not among that version's handles when the machine is made anew.

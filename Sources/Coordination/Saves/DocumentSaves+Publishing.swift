@@ -13,13 +13,15 @@ extension DocumentSaves {
         if facts.links == 0 {
             saves[index].fault = .removed
         } else if !saves[index].isDoomed {
-            let mode: PublishMode = cause.isInPlace || facts.links > 1 || mustStay(published) ? .inPlace : .replace
             let save = saves[index]
+            let staysInPlace = facts.links > 1 || mustStay(published)
+            let mode: PublishMode = (save.isExchanged ? staysInPlace && cause == .closed : staysInPlace || cause.isInPlace) ? .inPlace : .replace
             saves[index].phase = .publishing(mode, cause)
             return .publish(
                 PublishPlan(
                     mode: mode, replaced: published,
-                    keepsReplaced: save.fault != nil || publications != save.basis && publisher != save.opener,
+                    keepsReplaced: save.fault != nil || publications != save.basis && publisher != save.opener
+                        ? .overtaken : save.isRelayed ? .relayed : nil,
                     setsModificationTime: !save.hasTimeSet && now > save.lastActivity + Self.noticeableDelay))
         } else if cause != .closed {
             return .none

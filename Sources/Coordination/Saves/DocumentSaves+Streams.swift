@@ -1,6 +1,6 @@
 /// When a save stops being a transaction (rule 11). Nil means never.
 public struct StreamTimes: Hashable, Sendable {
-    /// How long a redirected save may pause.
+    /// How long a redirected save may pause, and one that began by ftruncate(2).
     public var redirectedPause: Duration? = .seconds(5)
     /// How long a redirected save may be open.
     public var redirectedOpen: Duration? = .seconds(60)
@@ -54,7 +54,10 @@ extension DocumentSaves {
         return !save.isDoomed
     }
 
-    private func deadline(_ save: Save) -> UInt64 { max(save.notBefore, Self.later(save.lastActivity, times.pause)) }
+    private func deadline(_ save: Save) -> UInt64 {
+        let pause = save.isLate && !save.isRelayed ? times.redirectedPause ?? times.pause : times.pause
+        return max(save.notBefore, Self.later(save.lastActivity, pause))
+    }
 
     /// For a save that is not known to be redirected: when to look next.
     private func redirectedDeadline(_ save: Save) -> UInt64 {

@@ -93,6 +93,8 @@ struct Save: Sendable {
 
     let working: VersionID
     let opener: SaveProcess
+    /// The opener saves for others, of whom nothing is known here.
+    let isRelayed: Bool
     let moment: SaveMoment
     let began: UInt64
     /// `DocumentSaves.publications` with the version it was begun on.
@@ -102,6 +104,10 @@ struct Save: Sendable {
     var members: Set<SaveProcess>
     var phase = Phase.open
     var isRedirected = false
+    /// It was begun by ftruncate(2) on a handle. Programs that keep a file open for as long as they run, and write a line into it, do so, too.
+    var isLate = false
+    /// Its working copy is the document's own inode: handles on that can be led to no other file, nor need they.
+    var isExchanged = false
     /// Why it is not to be published, as things stand.
     var fault: DiscardReason? = .neverOpened
     /// The opener has closed it and gone on: how it ends later does not matter to whom it has left the descriptor.
@@ -124,8 +130,12 @@ struct Save: Sendable {
     /// Whether it ends in a discard if it ends now.
     var isDoomed: Bool { fault != nil && !hasJoinedWrites }
 
-    /// Rule 4: the members and their younger descendants.
-    func isLineage(_ caller: SaveCaller) -> Bool {
+    /// Rule 4: the members and their younger descendants. A relay's save has none: what the relay asks for, it may ask for another of its
+    /// clients.
+    func isLineage(_ caller: SaveCaller) -> Bool { !isRelayed && isWork(of: caller) }
+
+    /// Whether a caller's handle on the working copy has a part in the save.
+    func isWork(of caller: SaveCaller) -> Bool {
         guard let process = caller.process else { return false }
         return members.contains(process) || process.descends(from: members, since: moment, by: caller.ancestors)
     }

@@ -17,12 +17,12 @@ public enum LiveReason: String, CaseIterable, Hashable, Sendable {
     // What stands in the way of a working copy.
     case attributesNotTransferable
     case noRoom
-    case notRevalidated
     // How a save ended that still has descriptors.
     case synced
     case renamed
     case stream
     case outOfRoom
+    case extended
     case outlivedSave
 
     /// What `quire status` says of it.
@@ -42,11 +42,11 @@ public enum LiveReason: String, CaseIterable, Hashable, Sendable {
         case .writtenBySaver: "The program has it open for writing already."
         case .attributesNotTransferable: "Its owner, mode or attributes cannot be given to another file."
         case .noRoom: "There is no room for a second version."
-        case .notRevalidated: "It was opened through /proc or a file handle, not by its path."
         case .synced: "It was saved by fsync and is still open."
         case .renamed: "It was saved when it was renamed or linked, and is still open."
         case .stream: "It is written in pieces, with pauses or for a long time."
         case .outOfRoom: "There was no room left for two versions."
+        case .extended: "It was extended to be mapped, by a handle whose mappings are of the document's own inode."
         case .outlivedSave: "It was saved, but a descriptor is still in use."
         }
     }

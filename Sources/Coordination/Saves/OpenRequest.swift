@@ -97,4 +97,12 @@ public enum OpenDecision: Hashable, Sendable {
     case serve(VersionID, OpenKind, then: SaveStep = .none)
     /// Answer with this errno.
     case refuse(Int32)
+
+    /// Whether the open leads to that version, at once or by another walk.
+    public func isOn(_ wanted: VersionID) -> Bool {
+        switch self {
+        case .sendOn(let version), .serve(let version, _, _): version == wanted
+        case .begin, .refuse: false
+        }
+    }
 }

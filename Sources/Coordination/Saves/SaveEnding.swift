@@ -69,9 +69,11 @@ public enum PublishCause: Hashable, Sendable {
     case stream
     /// ENOSPC or EDQUOT where a truncated document would have made room (rule 7).
     case outOfRoom
+    /// It may be about to be mapped by a handle whose mappings are of the document's own inode.
+    case extended
 
     /// Rule 12: the document's own inode is to have the content.
-    var isInPlace: Bool { self == .stream || self == .outOfRoom }
+    var isInPlace: Bool { self == .stream || self == .outOfRoom || self == .extended }
 
     /// What descriptors are from then on.
     var reasonToBeLive: LiveReason {
@@ -81,6 +83,7 @@ public enum PublishCause: Hashable, Sendable {
         case .renamed: .renamed
         case .stream: .stream
         case .outOfRoom: .outOfRoom
+        case .extended: .extended
         }
     }
 }
@@ -104,19 +107,27 @@ public enum PublishMode: Hashable, Sendable {
     case inPlace
 }
 
+/// Why a version that is saved over is kept.
+public enum KeepingReason: Hashable, Sendable {
+    /// It was published by an unrelated saver during this save (rule 5), or this save is published for a joined writer's sake although
+    /// its own process was killed.
+    case overtaken
+    /// A relay has saved: that its client was killed cannot be seen, and looks like a close.
+    case relayed
+}
+
 /// How to publish a save.
 public struct PublishPlan: Hashable, Sendable {
     public let mode: PublishMode
     /// The version that is superseded, or written to in place.
     public let replaced: VersionID
-    /// That version is to be kept for `quire recover`: it was published by an unrelated saver during this save (rule
-    /// 5), or this save is published for a joined writer's sake although its own process was killed.
-    public let keepsReplaced: Bool
+    /// Why that version is to be kept for `quire recover`; nil if it is not.
+    public let keepsReplaced: KeepingReason?
     /// The modification time is to be set to now (rule 9).
     public let setsModificationTime: Bool
 
     public init(
-        mode: PublishMode, replaced: VersionID, keepsReplaced: Bool = false, setsModificationTime: Bool = false
+        mode: PublishMode, replaced: VersionID, keepsReplaced: KeepingReason? = nil, setsModificationTime: Bool = false
     ) {
         self.mode = mode
         self.replaced = replaced
@@ -149,12 +160,15 @@ public struct HoldersQuestion: Hashable, Sendable {
 public struct FlushQuestion: Hashable, Sendable {
     public let working: VersionID
     public let opener: SaveProcess
+    /// A relay closes what its clients have closed. What it has open when it exits was cut off: that counts as killed.
+    public let isRelayed: Bool
     /// Who might still have it open; nil if there is no need to look, because somebody has.
     public let holders: HoldersQuestion?
 
-    public init(working: VersionID, opener: SaveProcess, holders: HoldersQuestion?) {
+    public init(working: VersionID, opener: SaveProcess, isRelayed: Bool = false, holders: HoldersQuestion?) {
         self.working = working
         self.opener = opener
+        self.isRelayed = isRelayed
         self.holders = holders
     }
 }

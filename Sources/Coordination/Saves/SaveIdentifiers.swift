@@ -72,10 +72,13 @@ public struct SaveCaller: Hashable, Sendable {
     public let process: SaveProcess?
     /// Its parent, the parent's parent and so on. Needed only where `DocumentSaves.needsAncestors(of:)` says so.
     public let ancestors: [SaveProcess]
+    /// The process serves others' files (a file server, a portal): each of its handles may be of another client.
+    public let isRelay: Bool
 
-    public init(thread: ThreadID, process: SaveProcess?, ancestors: [SaveProcess] = []) {
+    public init(thread: ThreadID, process: SaveProcess?, ancestors: [SaveProcess] = [], isRelay: Bool = false) {
         self.thread = thread
         self.process = process
         self.ancestors = ancestors
+        self.isRelay = isRelay
     }
 }

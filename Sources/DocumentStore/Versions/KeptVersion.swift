@@ -23,6 +23,8 @@ public struct KeptVersion: Hashable, Sendable {
         case publishError(Errno)
         /// Another saver published later.
         case overtaken
+        /// Saved over by way of a file server or a portal, which does not tell whether its client was killed.
+        case relayed
         /// The document's name was given to another file.
         case replaced
         case removed
@@ -104,6 +106,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
         case .writeError(let error): "a write failed: \(error)"
         case .publishError(let error): "it could not be published: \(error)"
         case .overtaken: "another process saved over it"
+        case .relayed: "a file server or portal saved over it, which does not tell whether its client was killed"
         case .replaced: "the document was replaced meanwhile"
         case .removed: "the document was removed meanwhile"
         case .unpublished: "it was not published: its claim, or the daemon, ended before"
@@ -122,6 +125,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
         case .writeError(let error): ("write-error", error.rawValue)
         case .publishError(let error): ("publish-error", error.rawValue)
         case .overtaken: ("overtaken", 0)
+        case .relayed: ("relayed", 0)
         case .replaced: ("replaced", 0)
         case .removed: ("removed", 0)
         case .unpublished: ("unpublished", 0)
@@ -137,6 +141,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
         case "write-error": self = .writeError(Errno(rawValue: number))
         case "publish-error": self = .publishError(Errno(rawValue: number))
         case "overtaken": self = .overtaken
+        case "relayed": self = .relayed
         case "replaced": self = .replaced
         case "removed": self = .removed
         case "unpublished": self = .unpublished

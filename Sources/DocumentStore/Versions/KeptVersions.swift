@@ -52,13 +52,13 @@ public final class KeptVersions: Sendable {
             shares?.note(.keptBytes, Int(clamping: change), for: version.charged)
         }
 
-        /// The version that was overtaken in the same minute: savers in a loop overtake each other many times a second.
-        func indexOfOvertaken(_ document: StorePath, at time: Int64) -> Int? {
+        /// What was kept of the document in the same minute for this reason: savers in a loop overtake each other many times a second.
+        func index(of document: StorePath, for reason: KeptVersion.Reason, at time: Int64) -> Int? {
             // Those of the minute are the last ones.
             for index in versions.indices.reversed() {
                 let version = versions[index]
                 guard version.time / KeptVersions.minute == time / KeptVersions.minute else { return nil }
-                if version.reason == .overtaken, version.document == document { return index }
+                if version.reason == reason, version.document == document { return index }
             }
             return nil
         }
@@ -132,13 +132,18 @@ public final class KeptVersions: Sendable {
             throw error
         }
         state.withLock { state in
-            if reason == .overtaken, let earlier = state.indexOfOvertaken(document, at: version.time) {
+            if reason == .overtaken, let earlier = state.index(of: document, for: reason, at: version.time) {
                 remove(state.remove(at: earlier).id)
             }
             state.append(version)
         }
         prune()
         return version
+    }
+
+    /// Whether a version of the document was kept for this reason within this minute.
+    public func wasJustKept(_ document: StorePath, for reason: KeptVersion.Reason) -> Bool {
+        state.withLock { $0.index(of: document, for: reason, at: cl_realtime_coarse_ns()) != nil }
     }
 
     /// Whether a file is on the file system that versions are kept on, so that one without a name is kept at no cost.

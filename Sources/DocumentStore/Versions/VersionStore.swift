@@ -44,4 +44,18 @@ public final class VersionStore: Sendable {
         do throws(Errno) { try user.assume() } catch { throw .unmade(error) }
         return try WorkingCopy(of: document, status: status, in: folder, versions: self, unnamed: unnamed)
     }
+
+    /// Makes the copy that is to have a document's name while the document itself is written (`ExchangedCopy`).
+    ///
+    /// - Parameters:
+    ///   - document: open for reading and writing.
+    ///   - status: the document's.
+    ///   - folder: the document's own; O_PATH will do.
+    ///   - user: whose save it is.
+    public func exchangedCopy(
+        of document: Descriptor, status: cl_status, in folder: Descriptor, by user: ActingUser
+    ) throws(WorkingCopyRefusal) -> ExchangedCopy {
+        do throws(Errno) { try user.assume() } catch { throw .unmade(error) }
+        return try ExchangedCopy(of: document, status: status, in: folder, versions: self)
+    }
 }

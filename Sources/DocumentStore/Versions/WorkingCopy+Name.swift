@@ -47,13 +47,14 @@ extension WorkingCopy {
         }
     }
 
-    /// Gives the copy a hidden name if it has none; `isNew` if it had none.
+    /// Gives the copy a hidden name if it has none; `isNew` if it had none. `document`: the inode number of the one that it belongs to, if
+    /// that is another than the one it was made of.
     func nameHidden(
-        in folder: Descriptor, _ kind: HiddenName.Kind = .whole
+        in folder: Descriptor, _ kind: HiddenName.Kind = .whole, for document: UInt64? = nil
     ) throws(Errno) -> (place: HiddenPlace, isNew: Bool) {
         try naming.withLock { (naming) throws(Errno) in
             if let place = naming.place { return (place, false) }
-            let place = try named(in: folder, kind)
+            let place = try named(in: folder, kind, for: document)
             naming.place = place
             return (place, true)
         }
@@ -66,9 +67,12 @@ extension WorkingCopy {
         }
     }
 
-    private func named(in folder: Descriptor, _ kind: HiddenName.Kind) throws(Errno) -> HiddenPlace {
+    /// The name is another file's by now.
+    func giveUpName() { naming.withLock { $0 = Naming(place: nil, isOver: true) } }
+
+    private func named(in folder: Descriptor, _ kind: HiddenName.Kind, for document: UInt64? = nil) throws(Errno) -> HiddenPlace {
         while true {
-            let name = versions.names.next(for: documentIdentity.inode, kind)
+            let name = versions.names.next(for: document ?? documentIdentity.inode, kind)
             do throws(Errno) {
                 _ = try check(name.withCString { cl_link_open_file(file.number, folder.number, $0) })
                 return (folder, name)

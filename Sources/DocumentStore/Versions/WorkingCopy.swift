@@ -71,6 +71,20 @@ public final class WorkingCopy: Sendable {
         self.versions = versions
     }
 
+    /// The document itself, which has changed places with `copy` and stands under a hidden name now.
+    init(exchanging document: Descriptor, for copy: WorkingCopy, _ base: VersionAttributes, at place: HiddenPlace) {
+        file = document
+        identity = copy.documentIdentity
+        self.document = copy.file
+        documentIdentity = copy.identity
+        traits = copy.traits
+        versions = copy.versions
+        time = cl_realtime_coarse_ns()
+        self.base = base
+        baseIsYoung = !traits.hasFineTimes
+        naming = Mutex(Naming(place: place))
+    }
+
     private static func made(
         for document: Descriptor, _ identity: FileIdentity, in folder: Descriptor, mode: mode_t, _ traits: FileSystemTraits,
         _ names: HiddenNames, unnamed: Bool

@@ -31,6 +31,8 @@ struct MountCommand: ParsableCommand {
               save-pause=SECONDS           any save that pauses this long is a stream (60)
               live=PATTERN[:PATTERN…]      documents of these names are live, too: never saved by transactions
               live=none[:PATTERN…]         only those of these names, or none at all
+              relay=NAME[:NAME…]           programs of these names serve others' files, as smbd and sftp-server do
+              relay=none[:NAME…]           only those of these names, or none at all
               sync-saves                   a save is safe from a power cut when its close returns
               keep-days=DAYS               how long 'quire recover' can bring back a save that was lost (7)
               keep-size=SIZE               how much is kept for it, such as 512M (1G)

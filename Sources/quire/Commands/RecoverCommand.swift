@@ -38,7 +38,7 @@ struct RecoverListCommand: ParsableCommand {
 
             With --json: an array of objects with id, path, time (seconds since 1970), size (bytes), hasContent (false: \
             it was too large to be kept), saver {pid, process, uid} if known, reason (killed, write-error, publish-error, \
-            overtaken, replaced, removed, unpublished, unfinished, edited, restored), explanation, owner, group, mode.
+            overtaken, relayed, replaced, removed, unpublished, unfinished, edited, restored), explanation, owner, group, mode.
 
             Examples:
               quire recover list

@@ -37,6 +37,16 @@ extension MountTests {
             }
         }
 
+        /// Savers that cut the document to nothing on a descriptor opened without O_TRUNC, or open it through /proc/self/fd: no LOOKUP follows.
+        @Test(arguments: SaveMount.allCases, ["late", "reopened"])
+        func whoeverBeginsOnADescriptorHarmsNothingEither(kind: SaveMount, start: String) throws {
+            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
+                #expect(try mount.shell(
+                    "START=\(start) SaveExerciser killed doc \(isLongRun ? 200 : 38) plain 800 \(Self.signals)", limit: .seconds(600)
+                ) == Self.nothingWrong)
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func exitingWithoutClosingPublishes(kind: SaveMount) throws {
             try withSharedMount(kind) { (mount: Mount) throws in

@@ -1,0 +1,253 @@
+import CLinux
+import Coordination
+import DocumentStore
+import FuseKernel
+import Glibc
+import SaverProcesses
+import StorePrimitives
+import SystemPackage
+
+/// Saves that begin on an open handle: ftruncate(2) to nothing by a program that opened the document without O_TRUNC. No LOOKUP follows by
+/// which its program could be led to a working copy.
+///
+/// A handle whose writes come to the daemon is led to a new file (`lead`): no program that has the document open notices anything. One that
+/// the kernel reads and writes itself keeps the document's inode, and all others are given a copy of that under the document's name
+/// (`exchange`); which programs have the inode open at that moment see the document cut off, as on a plain folder, but for readers that were
+/// opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the copy.
+extension SaveService {
+    /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. With no
+    /// lock held.
+    func beginOnHandle(_ handle: FileHandle, _ caller: Caller) {
+        guard handle.decision.reason == .notTruncating, handle.version == nil, handle.redirectedTo == nil, let node = document(of: handle)
+        else { return }
+        var status = cl_status()
+        guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0,
+            handle.isUnwritten(status)
+        else { return }
+        if let reason = reasonToTruncateLive(handle, link, status) { return counters.withLock { $0.count(.live(reason)) } }
+        let versions = node.versions.storeIfNil(DocumentVersions(of: node))
+        withMachine(of: versions, node) { _, _ in }
+        defer { settle(versions) }
+        awaitReleases(versions, node)
+        let asker = saver(caller, for: versions)
+        let reason = withMachine(of: versions, node) { _, machine in machine.reasonToTruncateLive(handle.decision.save, by: asker) }
+        guard reason == nil, let process = asker.process,
+            let share = TakenShare(.openFiles, WorkingVersion.descriptors, of: shares, for: caller.uid)
+        else { return counters.withLock { $0.count(.live(reason ?? .noRoom)) } }
+        let beginning = Beginning(
+            handle: handle, caller: caller, asker: asker, process: process, opener: processes.hold(asking: process),
+            moment: processes.moment(), image: processes.image(of: process), share: share, status: status)
+        if handle.isDirect { lead(beginning, from: node, link, versions) } else { exchange(beginning, node, link, versions) }
+    }
+
+    /// The node whose file the handle writes, as it was opened.
+    private func document(of handle: FileHandle) -> Node? {
+        handle.isElsewhere ? handle.node.versions.load().flatMap { versions in versions.state.withLock { $0.published } } : handle.node
+    }
+
+    private func reasonToTruncateLive(_ handle: FileHandle, _ link: Node.Link, _ status: cl_status) -> LiveReason? {
+        if handle.flags & (O_SYNC | O_DSYNC) != 0 { return .synchronous }
+        if link.name.withCString(options.livePatterns.matches) { return .livePattern }
+        if status.st.st_size == 0 { return .empty }
+        if status.st.st_nlink > 1 { return .hardLinked }
+        return status.st.st_mode & (S_ISUID | S_ISGID) != 0 ? .attributesNotTransferable : nil
+    }
+
+    /// Before a handle on a node writes another version's file: waits a moment for programs that read the node by the kernel's pages to close
+    /// it; what is opened meanwhile is read by the daemon. One that has it open for longer may find zeros behind its end, if it reads there
+    /// during the save.
+    func host(on node: Node, _ thread: pid_t) -> HostedWriting {
+        let hosted = HostedWriting(on: node)
+        waitWhile { node.state.withLock { $0.handles.contains { $0.isCached && !$0.isWritable && $0.caller.thread != thread } } }
+        return hosted
+    }
+
+    private struct Beginning {
+        let handle: FileHandle
+        let caller: Caller
+        let asker: SaveCaller
+        let process: SaveProcess
+        let opener: HeldProcess?
+        let moment: SaveMoment
+        let image: ProgramImage?
+        let share: TakenShare
+        /// The document's.
+        let status: cl_status
+
+        func version(_ node: Node, _ copy: WorkingCopy, isExchanged: Bool) -> WorkingVersion {
+            WorkingVersion(
+                node: node, copy: copy, caller: caller, process: process, opener: opener, moment: moment, image: image, share: share,
+                isExchanged: isExchanged)
+        }
+    }
+
+    /// The handle is led to a new file.
+    private func lead(_ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions) {
+        let handle = beginning.handle
+        guard let folder = try? locator.folder(link.parent), let document = try? locator.reopened(handle.descriptor, flags: O_RDWR),
+            let copy = try? store.workingCopy(
+                of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller)),
+            let file = try? locator.reopened(copy.file, flags: handle.flags & Self.openFlagsKept)
+        else { return }
+        let hosted = host(on: handle.node, beginning.caller.thread)
+        let working = workingNode(of: copy, versions)
+        let version = beginning.version(working, copy, isExchanged: false)
+        version.hosts.withLock { _ = $0.insert(handle.node.identity) }
+        if handle.mayBeMappedForWriting { version.mayBeMapped.store(true, ordering: .relaxed) }
+        let hasBegun = withMachine(of: versions, node) { state, machine in
+            guard state.published === node,
+                machine.begin(
+                    on: handle.decision.save, by: beginning.asker, working: working.versionID, at: beginning.moment, now: Self.now)
+            else { return false }
+            state.working[working.versionID] = version
+            return true
+        }
+        guard hasBegun else {
+            copy.discard()
+            return table.forget(working, count: 1)
+        }
+        handle.saves(to: version, hosted)
+        handle.redirect(to: file, of: working)
+        began(by: beginning, link, versions)
+        // The kernel's name leads to the version that the save will replace.
+        versions.noteLastingEntry()
+    }
+
+    /// The document changes places with a copy.
+    private func exchange(_ beginning: Beginning, _ node: Node, _ link: Node.Link, _ versions: DocumentVersions) {
+        guard let folder = try? locator.folder(link.parent),
+            let document = try? locator.reopened(beginning.handle.descriptor, flags: O_RDWR | CL_O_LARGEFILE),
+            let copy = try? store.exchangedCopy(
+                of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller))
+        else { return }
+        let standing = table.lookedUp(copy.identity, type: S_IFREG)
+        standing.state.withLock { $0.pin = Pin(counted: copy.file) }
+        standing.hasNoCapabilities.store(true, ordering: .relaxed)
+        _ = standing.versions.storeIfNil(versions)
+        let exchanged = locator.names.changing {
+            versions.naming.withLock { () -> WorkingVersion? in
+                guard node.currentLink.map({ $0.parent === link.parent && $0.name == link.name }) ?? false,
+                    (try? awaitFreeNameChanges(of: node)) != nil
+                else { return nil }
+                return link.parent.nameChanges.during {
+                    exchangeStanding(beginning, node, link, folder, versions, copy, standing)
+                }
+            }
+        }
+        guard let version = exchanged else {
+            copy.discard()
+            return table.forget(standing, count: 1)
+        }
+        for other in node.state.withLock({ $0.handles }) where !other.isElsewhere {
+            if other.isWritable {
+                other.saves(to: version)
+            } else if other.isDirect, processes.process(of: other.caller.thread) != beginning.process,
+                let file = try? locator.reopened(copy.file, flags: other.flags & Self.openFlagsKept)
+            {
+                other.redirect(to: file, of: standing)
+            }
+        }
+        began(by: beginning, link, versions)
+        // The kernel's name leads to the inode that is about to be cut off.
+        versions.noteLastingEntry()
+        forgetLastingEntries(versions, waits: true)
+    }
+
+    /// With all names, the document's too, standing still.
+    private func exchangeStanding(
+        _ beginning: Beginning, _ node: Node, _ link: Node.Link, _ folder: Descriptor, _ versions: DocumentVersions, _ copy: ExchangedCopy,
+        _ standing: Node
+    ) -> WorkingVersion? {
+        // From here on others are shown the copy, which is found without a name.
+        let hasBegun = withMachine(of: versions, node) { state, machine in
+            guard state.published === node,
+                machine.begin(
+                    on: beginning.handle.decision.save, by: beginning.asker, working: node.versionID, exchanged: standing.versionID,
+                    at: beginning.moment, now: Self.now)
+            else { return false }
+            state.published = standing
+            state.identity = standing.identity
+            state.others += 1
+            return true
+        }
+        guard hasBegun else { return nil }
+        do throws(PublishFailure) {
+            let working = try copy.exchange(as: link.name, in: folder)
+            let version = beginning.version(node, working, isExchanged: true)
+            version.mayBeMapped.store(true, ordering: .relaxed)
+            link.name.withCString { _ = standing.seen(in: link.parent, name: $0, hasOtherNames: false) }
+            node.exchanged(pin: Pin(counted: working.file))
+            versions.state.withLock { $0.working[node.versionID] = version }
+            return version
+        } catch {
+            _ = ifActive(versions) { state, machine in
+                machine.withdraw(node.versionID)
+                state.published = node
+                state.identity = node.identity
+                state.others -= 1
+            }
+            return nil
+        }
+    }
+
+    /// Before ftruncate(2) or fallocate(2) that gives a file this size. A mapping by a handle on another version's node would be of that one's
+    /// inode, so the content goes there before the file is as long as a mapping needs it. With no lock held.
+    func extending(_ handle: FileHandle, to size: Int64) throws(Errno) {
+        guard handle.mayBeMappedForWriting, let version = handle.version, version.node !== handle.node,
+            !processes.isRelay(handle.caller.thread), let versions = handle.node.versions.load()
+        else { return }
+        var status = cl_status()
+        guard cl_statx_fd(handle.descriptor.number, &status) == 0, Int64(status.st.st_size) < size else { return }
+        let step = ifActive(versions) { _, machine in machine.extending(handle.decision.save) } ?? .none
+        try carryOut(step, versions)
+    }
+
+    /// The kernel may write the document's own inode for its program itself: the file tells when it has.
+    func noteUnheardWrites(to version: WorkingVersion, _ versions: DocumentVersions) {
+        var status = cl_status()
+        guard version.isExchanged, cl_statx_fd(version.copy.file.number, &status) == 0 else { return }
+        let age = max(0, cl_realtime_coarse_ns() &- saturatedNanoseconds(status.st.st_mtim))
+        let now = Self.now
+        _ = ifActive(versions) { _, machine in
+            machine.wroteUnheard(
+                version.node.versionID, size: UInt64(clamping: status.st.st_size), at: now - min(now, UInt64(clamping: age)))
+        }
+    }
+
+    private func began(by beginning: Beginning, _ link: Node.Link, _ versions: DocumentVersions) {
+        counters.withLock { $0.count(.transactional) }
+        noteListing(of: link.parent, versions)
+        versions.note(link.shownName ?? link.name)
+    }
+
+    // MARK: - How handles are opened that may begin a save
+
+    /// Whether an open is to have its reads and writes come to the daemon, so that it can be led to another file. With the node's state held.
+    ///
+    /// - Parameters:
+    ///   - isRelay: it is by a program that serves others.
+    ///   - status: the file as it is.
+    static func mustBeDirect(
+        _ decision: FileHandle.Decision, flags: Int32, _ caller: Caller, isRelay: Bool, status: cl_status?, _ state: borrowing Node.State
+    ) -> Bool {
+        if flags & O_ACCMODE == O_RDONLY {
+            guard let status else { return false }
+            return state.handles.contains { $0.mayBeginSave && !$0.isDirect && $0.caller.thread != caller.thread && $0.isUnwritten(status) }
+        }
+        guard decision.reason == .notTruncating else { return false }
+        if isRelay { return true }
+        // With another writer nothing begins.
+        return state.handles.contains { $0.caller.thread != caller.thread } && state.handles.allSatisfy { !$0.isWritable }
+    }
+}
+
+extension FileHandle {
+    /// It was opened to write, without O_TRUNC.
+    fileprivate var mayBeginSave: Bool { isWritable && decision.reason == .notTruncating && version == nil }
+
+    /// Whether the file is, by size and time, as it was when the handle was opened.
+    fileprivate func isUnwritten(_ now: cl_status) -> Bool {
+        guard let before else { return false }
+        return Node.Seen(before.st).hasContent(of: Node.Seen(now.st))
+    }
+}

@@ -1,0 +1,36 @@
+import FuseKernel
+import StorePrimitives
+
+/// GETATTR: whose attributes a node has where its handles lead to other versions' files, since no path was walked to these: opens
+/// through /proc/self/fd, by a file handle, or with a descriptor that a portal keeps.
+extension SaveService {
+    /// The node whose attributes the caller is to be told for `node`. One atomic look for a document that has no saves; else looks into
+    /// /proc only while there are such handles. With no lock held.
+    func shown(_ node: Node, to caller: Caller) -> Node {
+        guard let versions = node.versions.load() else { return node }
+        if let own = ownSave(on: node, versions, caller) { return own }
+        guard versions.isSuperseded(node), isLeft(node), let published = versions.state.withLock({ $0.published }),
+            mayBeLedOn(caller, from: node, to: published)
+        else { return node }
+        return published
+    }
+
+    /// Whether a version that another has replaced stands for that one, to who has come to it by no name: as by a descriptor opened with
+    /// O_PATH, which leads to the document's content on a plain folder, however often that is saved. Not if a program reads the version, or
+    /// may have looked at it a moment ago, in order to read it.
+    func isLeft(_ node: Node) -> Bool { !node.wasJustSuperseded && node.state.withLock { $0.handles.allSatisfy(\.isElsewhere) } }
+
+    /// The working copy that the caller's process writes by a handle on another version's node: the newest.
+    private func ownSave(on node: Node, _ versions: DocumentVersions, _ caller: Caller) -> Node? {
+        guard versions.isActive.load(ordering: .acquiring) else { return nil }
+        let handles = node.state.withLock { $0.handles }
+        let saves = handles.compactMap { $0.isElsewhere ? $0.version : nil }
+        guard !saves.isEmpty, let process = processes.process(of: caller.thread),
+            let own = saves.last(where: { $0.process == process && versions.working($0.node) === $0 })
+        else { return nil }
+        // Of a relay's clients one may be reading: its kernel has one size of the document for all of them.
+        let isAlsoRead = processes.isRelay(caller.thread)
+            && handles.contains { !$0.isElsewhere && processes.process(of: $0.caller.thread) == process }
+        return isAlsoRead ? nil : own.node
+    }
+}

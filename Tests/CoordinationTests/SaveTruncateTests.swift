@@ -1,0 +1,102 @@
+import Coordination
+import Testing
+
+/// Saves that begin on an open handle, by ftruncate(2) to nothing.
+@Suite struct SaveTruncateTests {
+    private typealias Document = SavedDocument
+    private let saver = Document.process(10)
+    private let other = Document.process(11)
+    private let moment = SaveMoment(ticks: 100, lastProcess: 500)
+
+    /// A handle that was opened without O_TRUNC.
+    private func opened(_ document: Document, by caller: SaveCaller) -> Document.Opened { document.open(caller, [.writes]) }
+
+    private func begin(_ document: Document, _ handle: Document.Opened, exchanging: Bool = false) -> VersionID? {
+        let working = exchanging ? document.saves.published : VersionID(document.number())
+        let copy = exchanging ? VersionID(document.number()) : nil
+        let hasBegun = document.saves.begin(
+            on: handle.handle, by: saver, working: working, exchanged: copy, at: moment, now: document.now)
+        return hasBegun ? working : nil
+    }
+
+    @Test func aHandleThatIsLedToANewFileIsPublishedByItsClose() throws {
+        let document = Document()
+        var handle = opened(document, by: saver)
+        #expect(handle.kind == .live(.notTruncating))
+        handle.version = try #require(begin(document, handle))
+        #expect(document.saves.lookup(saver) == handle.version)
+        #expect(document.saves.lookup(other) == Document.original)
+        #expect(document.close(handle, by: saver) == .replaced)
+        #expect(document.saves.published == handle.version)
+    }
+
+    @Test func anExchangedDocumentIsShownToOthersAsItsCopy() throws {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        let second = opened(document, by: saver)
+        #expect(try #require(begin(document, handle, exchanging: true)) == Document.original)
+        let copy = document.saves.published
+        #expect(copy != Document.original)
+        #expect(document.saves.lookup(saver) == Document.original)
+        #expect(document.saves.lookup(other) == copy)
+        #expect(document.close(handle, by: saver) == nil, "the process has another descriptor on it")
+        #expect(document.close(second, by: saver) == .replaced)
+        #expect(document.saves.published == Document.original)
+    }
+
+    /// Its handles can be led nowhere.
+    @Test func anExchangedDocumentIsPutBackWhenItBecomesAStream() throws {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        _ = try #require(begin(document, handle, exchanging: true))
+        #expect(document.pass(6) == [.replaced])
+        #expect(document.saves.published == Document.original)
+        #expect(document.saves.liveWriters.map(\.handle) == [handle.handle])
+    }
+
+    @Test func anotherWriterKeepsASaveFromBeginning() {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        let others = opened(document, by: other)
+        #expect(document.saves.reasonToTruncateLive(handle.handle, by: saver) == .writtenByAnother)
+        #expect(begin(document, handle) == nil)
+        _ = document.close(others, by: other)
+    }
+
+    @Test func anotherSaveKeepsItFromBeginning() {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        #expect(document.open(other).kind == .live(.writtenByAnother))
+        #expect(document.saves.reasonToTruncateLive(handle.handle, by: saver) == .writtenByAnother)
+    }
+
+    @Test func aWithdrawnExchangeLeavesTheDocumentAsItWas() throws {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        let working = try #require(begin(document, handle, exchanging: true))
+        document.saves.withdraw(working)
+        #expect(document.saves.published == Document.original)
+        #expect(document.saves.lookup(other) == Document.original)
+        #expect(document.close(handle, by: saver) == nil)
+        #expect(document.saves.isIdle)
+    }
+
+    @Test func aStrangersTruncatingOpenOfTheKeptInodeIsSentOn() throws {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        let working = try #require(begin(document, handle, exchanging: true))
+        let request = document.request(other, on: working)
+        guard case .sendOn(let own) = document.ask(request) else { return #expect(Bool(false)) }
+        #expect(own != working && own != document.saves.published)
+    }
+
+    /// Before it is mapped.
+    @Test func whatIsExtendedIsPublishedInPlace() throws {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        let working = try #require(begin(document, handle))
+        #expect(document.saves.extending(handle.handle) == .publish(working, .extended))
+        #expect(document.carryOut(.publish(working, .extended)) == .inPlace)
+        #expect(document.saves.liveWriters.map(\.reason) == [.extended])
+    }
+}
