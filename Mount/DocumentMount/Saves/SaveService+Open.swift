@@ -334,7 +334,7 @@ extension SaveService {
 
     /// A handle that the machine knows is not to be.
     private func giveUp(_ handle: SaveHandle, _ versions: DocumentVersions, _ then: SaveStep) {
-        let step = ifActive(versions) { _, machine in machine.release(handle) } ?? .none
+        let step = ifActive(versions) { _, machine in machine.withdraw(handle) } ?? .none
         try? carryOut(step, versions)
         try? carryOut(then, versions)
     }

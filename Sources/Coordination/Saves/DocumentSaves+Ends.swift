@@ -68,6 +68,15 @@ extension DocumentSaves {
         return finish(index)
     }
 
+    /// A handle that was registered by `open` or `begin` is not to be: the open has failed. A save that nobody else has opened ends with it,
+    /// whatever it is: its empty working copy is nobody's version.
+    public mutating func withdraw(_ handle: SaveHandle) -> SaveStep {
+        guard let writer = writers.removeValue(forKey: handle), let index = index(of: writer.version) else { return .none }
+        let save = saves[index]
+        if save.fault == nil, save.size == 0, !save.hasJoinedWrites, !isHeld(save.working) { saves[index].fault = .neverOpened }
+        return finish(index)
+    }
+
     /// The death of a process that works on a save discards it, if it ends with that: with several processes, as in a
     /// redirection, the one that ends last decides, for the others went on without the dead one. Unless it was the opener.
     private mutating func note(_ death: Death, in index: Int) {
