@@ -42,14 +42,20 @@ package final class DrawingBench: Sendable {
         _ = cl_unshare_fs()
         umask(0o077)
         _ = cl_set_fs_identity(geteuid(), getegid())
+        // Without a worker there is nothing to end.
+        var hasWorker = true
         while let thumbnailer = thumbnailer() {
             let isInTime = { [yields] in !yields || !thumbnailer.isStoreInUse() }
-            switch thumbnailer.queue.next(idleAfter: Self.idleSeconds, onlyStarved: isReserve, isInTime: isInTime) {
+            let patience = hasWorker ? Self.idleSeconds : nil
+            hasWorker = true
+            switch thumbnailer.queue.next(idleAfter: patience, onlyStarved: isReserve, isInTime: isInTime) {
             case .job(let job):
                 job.run(self)
                 thumbnailer.queue.finish(job)
             case .item(let item): thumbnailer.queue.finish(item, draw(item.subject, item.size, for: thumbnailer))
-            case .idle: worker.withLock { $0 = nil }
+            case .idle:
+                worker.withLock { $0 = nil }
+                hasWorker = false
             case .stopped:
                 worker.withLock { $0 = nil }
                 return

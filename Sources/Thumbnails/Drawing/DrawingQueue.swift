@@ -203,12 +203,14 @@ package final class DrawingQueue: @unchecked Sendable {
 
     /// The next one, for the caller to draw and `finish`. Waits for it, and leaves it to others while it is not in time; `isInTime` is
     /// asked under the lock.
-    /// - Parameter onlyStarved: take only what a user waits for, for whom nothing is being made while something is for others.
-    package func next(idleAfter seconds: Int, onlyStarved: Bool = false, isInTime: () -> Bool = { true }) -> Next {
+    /// - Parameters:
+    ///   - seconds: how long nothing comes before `.idle` is the answer; nil: without an end, so that an idle daemon is not woken.
+    ///   - onlyStarved: take only what a user waits for, for whom nothing is being made while something is for others.
+    package func next(idleAfter seconds: Int?, onlyStarved: Bool = false, isInTime: () -> Bool = { true }) -> Next {
         locked {
             var deadline = timespec()
             clock_gettime(CLOCK_MONOTONIC, &deadline)
-            deadline.tv_sec += seconds
+            deadline.tv_sec += seconds ?? 0
             while true {
                 if isStopped { return .stopped }
                 if onlyStarved, let next = takeStarved() { return next }
@@ -229,7 +231,11 @@ package final class DrawingQueue: @unchecked Sendable {
                     if let item = takeFirst() { return .item(item) }
                     if !jobs.isEmpty { continue }
                 }
-                if pthread_cond_timedwait(&changed, &lock, &deadline) == ETIMEDOUT { return .idle }
+                if seconds == nil {
+                    pthread_cond_wait(&changed, &lock)
+                } else if pthread_cond_timedwait(&changed, &lock, &deadline) == ETIMEDOUT {
+                    return .idle
+                }
             }
         }
     }
