@@ -106,7 +106,7 @@ int killed_savers(int count, char **arguments) {
             .pause = atoi(arguments[3]),
             .stage = stage,
         };
-        // What is extended to be mapped, by a descriptor that came by no path, is live.
+        // A file that is extended to be mapped, by a descriptor that came by no path, is live.
         if (current.way == by_mapping && start_wanted() == reopened) current.way = in_pieces;
         *stage = before_save;
         raised = is_crash && !exits ? number : 0;

@@ -230,6 +230,9 @@ extension Node {
         state.withLock { $0.isSuperseded && cl_monotonic_ns() - $0.superseded < 1_000_000_000 }
     }
 
+    /// Whether a program has the node's own file open by it.
+    var isOpenAsItself: Bool { state.withLock { !$0.handles.allSatisfy(\.isElsewhere) } }
+
     /// The file has changed places with a copy of it, whose node has its name from now on: it is the working copy of a save.
     func exchanged(pin: Pin) {
         state.withLock { state in

@@ -23,22 +23,26 @@ extension MountedFileSystem {
     private func attributes(shownTo caller: Caller, of node: Node) throws(Errno) -> (Attributes, birth: Int64) {
         let shown = saves.shown(node, to: caller)
         var status = try locator.status(of: shown)
-        guard shown !== node else {
-            guard status.st.st_nlink == 0 else { return (attributes(of: node, status), status.birth_ns) }
+        var (birth, isPassing) = (status.birth_ns, false)
+        if shown !== node {
+            status.st.st_ino = ino_t(node.identity.inode)
+            (birth, isPassing) = (node.identity.birth, true)
+        } else if status.st.st_nlink == 0 {
             saves.foundWithoutName(node)
-            // A program that has just found it by its name would take the document for removed: file servers do.
-            guard node.wasJustSuperseded, !repeats.isCaller(caller),
-                node.state.withLock({ $0.handles.allSatisfy(\.isElsewhere) }) || saves.processes.isRelay(caller.thread)
-            else { return (attributes(of: node, status), status.birth_ns) }
-            status.st.st_nlink = 1
-            var attributes = attributes(of: node, status)
-            attributes.validity = .none
-            return (attributes, status.birth_ns)
+            if isShownWithName(node, to: caller) {
+                status.st.st_nlink = 1
+                isPassing = true
+            }
         }
-        status.st.st_ino = ino_t(node.identity.inode)
         var attributes = attributes(of: node, status)
-        attributes.validity = .none
-        return (attributes, node.identity.birth)
+        if isPassing { attributes.validity = .none }
+        return (attributes, birth)
+    }
+
+    /// A program that has just found a version by its name, which another one has taken since, would take the document for removed: file
+    /// servers do.
+    private func isShownWithName(_ node: Node, to caller: Caller) -> Bool {
+        node.wasJustSuperseded && !repeats.isCaller(caller) && (!node.isOpenAsItself || saves.processes.isRelay(caller.thread))
     }
 
     func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {

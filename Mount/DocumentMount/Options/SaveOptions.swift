@@ -27,34 +27,35 @@ extension MountOptions {
         return true
     }
 
-    /// Patterns with colons between; the word `none` takes away those so far.
     private mutating func addLivePatterns(_ value: String?) throws(MountOptionError) {
-        for pattern in (value ?? "").split(separator: ":", omittingEmptySubsequences: false) {
-            if pattern == "none" {
-                livePatterns = LivePatterns([])
-            } else if pattern.isEmpty || pattern.contains("/") {
-                throw .unusable(
-                    option: "live", value: value,
-                    expected: "patterns for names without slashes, such as *.log:*.trace, or none to take away those so far")
-            } else {
-                livePatterns.add(String(pattern))
-            }
-        }
+        let list = try Self.list(
+            "live", value, expected: "patterns for names without slashes, such as *.log:*.trace, or none to take away those so far")
+        if list.isAnew { livePatterns = LivePatterns([]) }
+        for pattern in list.names { livePatterns.add(pattern) }
     }
 
-    /// Names with colons between; the word `none` takes away those so far.
     private mutating func addRelays(_ value: String?) throws(MountOptionError) {
-        for name in (value ?? "").split(separator: ":", omittingEmptySubsequences: false).map(String.init) {
+        let list = try Self.list(
+            "relay", value, expected: "names of programs without slashes, such as smbd:myserver, or none to take away those so far")
+        if list.isAnew { relays = [] }
+        for name in list.names where !relays.contains(name) { relays.append(name) }
+    }
+
+    /// Names with colons between; the word `none` takes away those before it (`isAnew`).
+    private static func list(
+        _ option: String, _ value: String?, expected: String
+    ) throws(MountOptionError) -> (isAnew: Bool, names: [String]) {
+        var (isAnew, names) = (false, [String]())
+        for name in (value ?? "").split(separator: ":", omittingEmptySubsequences: false) {
             if name == "none" {
-                relays = []
+                (isAnew, names) = (true, [])
             } else if name.isEmpty || name.contains("/") {
-                throw .unusable(
-                    option: "relay", value: value,
-                    expected: "names of programs without slashes, such as smbd:myserver, or none to take away those so far")
-            } else if !relays.contains(name) {
-                relays.append(name)
+                throw .unusable(option: option, value: value, expected: expected)
+            } else {
+                names.append(String(name))
             }
         }
+        return (isAnew, names)
     }
 
     /// Seconds, down to a millisecond; nil for `inf`.

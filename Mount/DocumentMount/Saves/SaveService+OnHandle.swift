@@ -120,10 +120,7 @@ extension SaveService {
             let copy = try? store.exchangedCopy(
                 of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller))
         else { return }
-        let standing = table.lookedUp(copy.identity, type: S_IFREG)
-        standing.state.withLock { $0.pin = Pin(counted: copy.file) }
-        standing.hasNoCapabilities.store(true, ordering: .relaxed)
-        _ = standing.versions.storeIfNil(versions)
+        let standing = versionNode(copy.identity, copy.file, versions)
         let exchanged = locator.names.changing {
             versions.naming.withLock { () -> WorkingVersion? in
                 guard node.currentLink.map({ $0.parent === link.parent && $0.name == link.name }) ?? false,
@@ -231,13 +228,13 @@ extension SaveService {
         _ decision: FileHandle.Decision, flags: Int32, _ caller: Caller, isRelay: Bool, status: cl_status?, _ state: borrowing Node.State
     ) -> Bool {
         if flags & O_ACCMODE == O_RDONLY {
-            guard let status else { return false }
+            guard let status, state.writers > 0 else { return false }
             return state.handles.contains { $0.mayBeginSave && !$0.isDirect && $0.caller.thread != caller.thread && $0.isUnwritten(status) }
         }
         guard decision.reason == .notTruncating else { return false }
         if isRelay { return true }
         // With another writer nothing begins.
-        return state.handles.contains { $0.caller.thread != caller.thread } && state.handles.allSatisfy { !$0.isWritable }
+        return state.writers == 0 && state.handles.contains { $0.caller.thread != caller.thread }
     }
 }
 

@@ -241,12 +241,18 @@ extension SaveService {
 
     /// The node of a working copy, with a lookup counted for the machine.
     func workingNode(of copy: WorkingCopy, _ versions: DocumentVersions) -> Node {
-        let working = table.lookedUp(copy.identity, type: S_IFREG)
-        working.state.withLock { $0.pin = Pin(counted: copy.file) }
-        working.hasNoCapabilities.store(true, ordering: .relaxed)
-        _ = working.versions.storeIfNil(versions)
+        let working = versionNode(copy.identity, copy.file, versions)
         versions.state.withLock { $0.others += 1 }
         return working
+    }
+
+    /// The node of a file that was made for a version, and has no name yet, with a lookup counted.
+    func versionNode(_ identity: FileIdentity, _ file: Descriptor, _ versions: DocumentVersions) -> Node {
+        let node = table.lookedUp(identity, type: S_IFREG)
+        node.state.withLock { $0.pin = Pin(counted: file) }
+        node.hasNoCapabilities.store(true, ordering: .relaxed)
+        _ = node.versions.storeIfNil(versions)
+        return node
     }
 
     /// Nil if it is to be decided again.

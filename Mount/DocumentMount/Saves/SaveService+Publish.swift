@@ -369,12 +369,18 @@ struct ReplacedVersion: Sendable {
     /// Nil if it cannot be opened.
     init?(_ published: Node, _ reason: KeepingReason, by caller: Caller, in versions: DocumentVersions, _ locator: Locator) {
         guard let path = published.path, let file = try? locator.opened(published, flags: O_RDONLY) else { return nil }
-        switch reason {
-        case .overtaken: self.reason = .overtaken
-        case .relayed: self.reason = .relayed
-        }
+        self.reason = reason.kept
         (self.path, self.file, replacedBy) = (path, file, caller)
         savedBy = versions.state.withLock { $0.savedBy }
+    }
+}
+
+extension KeepingReason {
+    var kept: KeptVersion.Reason {
+        switch self {
+        case .overtaken: .overtaken
+        case .relayed: .relayed
+        }
     }
 }
 

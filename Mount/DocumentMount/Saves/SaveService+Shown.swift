@@ -18,7 +18,7 @@ extension SaveService {
     /// Whether a version that another has replaced stands for that one, to who has come to it by no name: as by a descriptor opened with
     /// O_PATH, which leads to the document's content on a plain folder, however often that is saved. Not if a program reads the version, or
     /// may have looked at it a moment ago, in order to read it.
-    func isLeft(_ node: Node) -> Bool { !node.wasJustSuperseded && node.state.withLock { $0.handles.allSatisfy(\.isElsewhere) } }
+    func isLeft(_ node: Node) -> Bool { !node.wasJustSuperseded && !node.isOpenAsItself }
 
     /// The working copy that the caller's process writes by a handle on another version's node: the newest.
     private func ownSave(on node: Node, _ versions: DocumentVersions, _ caller: Caller) -> Node? {

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 public import StorePrimitives
-import Synchronization
 public import SystemPackage
 
 /// A copy of a document that is to take the document's name, while a program goes on writing the document's own inode: for a save that
@@ -50,12 +49,7 @@ public final class ExchangedCopy: Sendable {
     /// Throws `.replaced`, `.removed` or `.linked` if the name does not stand for the document, and nothing else, any more, and `.failed` with
     /// EINVAL where the file system cannot exchange names. Three system calls.
     public func exchange(as name: EntryName, in folder: Descriptor) throws(PublishFailure) -> WorkingCopy {
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        if result == -ENOENT { throw .removed }
-        if result < 0 { throw .failed(Errno(rawValue: -result)) }
-        guard FileIdentity(status) == copy.documentIdentity else { throw .replaced }
-        guard status.st.st_nlink == 1 else { throw .linked }
+        _ = try copy.checked(name, in: folder, is: copy.documentIdentity)
         do throws(Errno) {
             let hidden = try copy.nameHidden(in: folder, .part, for: copy.identity.inode).place
             _ = try check(

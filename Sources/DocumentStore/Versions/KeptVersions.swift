@@ -52,7 +52,7 @@ public final class KeptVersions: Sendable {
             shares?.note(.keptBytes, Int(clamping: change), for: version.charged)
         }
 
-        /// What was kept of the document in the same minute for this reason: savers in a loop overtake each other many times a second.
+        /// The version of the document that was kept in the same minute for this reason: savers in a loop overtake each other many times a second.
         func index(of document: StorePath, for reason: KeptVersion.Reason, at time: Int64) -> Int? {
             // Those of the minute are the last ones.
             for index in versions.indices.reversed() {

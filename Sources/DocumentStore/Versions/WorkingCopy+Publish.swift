@@ -56,7 +56,8 @@ extension WorkingCopy {
         }
     }
 
-    private func checked(
+    /// The status of the file that stands under `name`. Throws if that is another one than `expected`, or has a second name.
+    func checked(
         _ name: EntryName, in folder: Descriptor, is expected: FileIdentity
     ) throws(PublishFailure) -> cl_status {
         var status = cl_status()

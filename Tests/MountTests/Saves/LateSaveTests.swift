@@ -44,7 +44,7 @@ extension MountTests {
             }
         }
 
-        /// What was written by the handle before, or has another writer, is a database's business.
+        /// A document that the handle has written before, or another program has open for writing, is a database.
         @Test(arguments: SaveMount.accounts)
         func whatIsWrittenInPlaceStaysSo(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "printf old >doc; printf old >shared") { (mount: Mount) throws in

@@ -57,7 +57,7 @@ extension MountTests {
             }
         }
 
-        /// What a failed save has written takes room until the kernel tells of the end of its handle: here that of a mapping by which nothing
+        /// A failed save's content takes room until the kernel tells of the end of its handle: here that of a mapping by which nothing
         /// can be written. The next saver waits for it, and does not cut the document off to have room.
         @Test(arguments: cases)
         func theNextSaveHasTheRoomOfAFailedOne(kind: SaveMount, disk: Disk) throws {

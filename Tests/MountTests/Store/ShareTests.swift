@@ -64,7 +64,7 @@ extension MountTests {
             ("os.mkdir('d'); kept.append(os.open('d', os.O_PATH)); os.rmdir('d')", "Stale file handle"),
             ("os.close(os.open('f', os.O_CREAT)); kept.append(os.open('f', os.O_PATH)); os.close(os.open('g', os.O_CREAT)); os.rename('g', 'f')", "Stale file handle"),
             ("fd = os.open('.', os.O_TMPFILE | os.O_RDWR); kept.append(os.open('/proc/self/fd/%d' % fd, os.O_PATH)); os.close(fd)", "Stale file handle"),
-            // What is saved over is the document still.
+            // A version that was saved over stands for the document.
             ("kept.append(os.open('doc', os.O_PATH)); save()", "Stale file handle"),
         ])
         func removedFilesOfOneUserLeaveTheOthersTheirDescriptors(step: String, last: String) throws {
