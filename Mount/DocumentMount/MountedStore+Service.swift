@@ -31,6 +31,9 @@ extension MountedStore {
     /// How many lists of virtual folders were made.
     public var listingsMade: Int { tagFolders.cache.made.load(ordering: .relaxed) + recents.cache.made.load(ordering: .relaxed) }
 
+    /// The names of the programs that count as serving others' files.
+    public var relays: [String] { configuration.options.relays }
+
     /// Why there is no passthrough; nil when there is.
     public var passthroughReason: String? {
         if passthroughGranted { return nil }

@@ -16,11 +16,10 @@ int cl_watch_parent(pid_t parent) {
     pthread_sigmask(SIG_BLOCK, &death, NULL);
     int fd = signalfd(-1, &death, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) return -errno;
-    if (prctl(PR_SET_PDEATHSIG, SIGUSR1) < 0 || getppid() != parent) {
-        close(fd);
-        return -ESRCH;
-    }
-    return fd;
+    int failure = prctl(PR_SET_PDEATHSIG, SIGUSR1) < 0 ? errno : getppid() != parent ? ESRCH : 0;
+    if (failure == 0) return fd;
+    close(fd);
+    return -failure;
 }
 
 int cl_exit_status(int pidfd) {

@@ -35,7 +35,7 @@ final class StubMount: MountService {
                 .init(path: DocumentPath("/store/d".utf8), kind: "flock", exclusive: true, start: 0, end: nil, pid: 11, waits: false)
             ]),
         shares: [.init(resource: "claims", used: 1, limit: 2, usedByAll: nil, limitOfAll: 4, answer: "Failed", reason: "of one")],
-        thumbnailTrouble: nil, counters: ["nodes": 5])
+        relays: ["smbd"], thumbnailTrouble: nil, counters: ["nodes": 5])
 
     private func note(_ call: String, _ peer: Peer) {
         asked.withLock { $0.append(call) }

@@ -90,6 +90,32 @@ import Testing
         #expect(own != working && own != document.saves.published)
     }
 
+    /// As the mount does before a handle writes by the published version's inode.
+    @Test func thePublishedVersionMayGetAnotherNameDuringASave() throws {
+        let document = Document()
+        var handle = opened(document, by: saver)
+        handle.version = try #require(begin(document, handle))
+        let standIn = VersionID(document.number())
+        document.saves.renamePublished(to: standIn)
+        #expect(document.saves.lookup(other) == standIn)
+        #expect(document.saves.lookup(saver) == handle.version)
+        #expect(document.close(handle, by: saver) == .replaced)
+        #expect(document.saves.published == handle.version)
+    }
+
+    /// Else it would be found by nobody when the saves are over.
+    @Test func aWriterInPlaceStaysKnownWhenThePublishedVersionGetsAnotherName() {
+        let document = Document()
+        let handle = opened(document, by: saver)
+        let standIn = VersionID(document.number())
+        document.saves.renamePublished(to: standIn)
+        #expect(document.saves.version(of: handle.handle) == standIn)
+        #expect(!document.saves.isIdle)
+        #expect(document.saves.reasonToTruncateLive(handle.handle, by: saver) == nil)
+        #expect(document.release(handle) == nil)
+        #expect(document.saves.isIdle)
+    }
+
     /// Before it is mapped.
     @Test func whatIsExtendedIsPublishedInPlace() throws {
         let document = Document()

@@ -289,7 +289,7 @@ extension SaveWorld {
             try require(!contents[version]!.contains(where: \.isJoined), "a joined write was discarded")
         }
         switch reason {
-        case .killed: try require(truth.isKilled || truth.isInDoubt, "a save nobody killed was discarded")
+        case .killed, .relayEnded: try require(truth.isKilled || truth.isInDoubt, "a save nobody killed was discarded")
         case .writeFailed: try require(truth.writeFailed, "a save without a failed write was discarded")
         case .neverOpened: try require(!truth.hasArrived && !held(version), "a save in use was given up")
         case .removed: try require(links == 0, "the document is still there")

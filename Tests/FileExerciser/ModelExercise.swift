@@ -13,6 +13,10 @@ struct ModelExercise {
     private var fd: Int32
     /// The whole of the largest size, mapped: stays across operations so that a stale page would be seen.
     private var mapping: Mapping?
+    /// Opened with O_PATH.
+    private var place: Int32?
+    /// What a descriptor maps that no path has led to is shown to others when it is synchronized (README, "The limits").
+    private var canBeMapped = true
     private var number = 0
     private var log: [String] = []
     private let punches: Bool
@@ -50,6 +54,7 @@ struct ModelExercise {
             try compareAll()
             try unmap()
             try close(fd)
+            if let place { try close(place) }
             fd = try open(path, O_RDONLY)
             try compareAll()
             try unlink(path)
@@ -72,7 +77,9 @@ struct ModelExercise {
         case ..<86: try synchronize()
         case ..<92: try reopen()
         case ..<94: try reopenEmptied()
-        case ..<97: try readByAnother()
+        case ..<95: try reopenByPlace()
+        case ..<96: try emptyLate()
+        case ..<98: try readByAnother()
         default: try appendByAnother()
         }
     }
@@ -143,14 +150,14 @@ struct ModelExercise {
 
     private mutating func readMapping() throws {
         let range = aRange(within: model.count)
-        guard !range.isEmpty else { return }
+        guard !range.isEmpty, canBeMapped else { return }
         note("mapped read \(range)")
         try compare(try mapped().bytes(range), model(range), at: range.lowerBound, "mapped")
     }
 
     private mutating func writeMapping() throws {
         let range = aRange(within: model.count)
-        guard !range.isEmpty else { return }
+        guard !range.isEmpty, canBeMapped else { return }
         let bytes = someBytes(range.count)
         note("mapped write \(range)")
         try mapped().store(bytes, at: range.lowerBound)
@@ -184,6 +191,7 @@ struct ModelExercise {
         if !keepsMapping { try unmap() }
         try close(fd)
         fd = try open(path, O_RDWR)
+        canBeMapped = true
     }
 
     private mutating func reopenEmptied() throws {
@@ -192,6 +200,41 @@ struct ModelExercise {
         try close(fd)
         fd = try open(path, O_RDWR | O_TRUNC)
         model = []
+        canBeMapped = true
+    }
+
+    /// Through /proc/self/fd, by a descriptor that says where the file is and no more; it may have been opened long ago.
+    private mutating func reopenByPlace() throws {
+        let isEmptied = random.chance(1, in: 2)
+        if place == nil || random.chance(1, in: 2) {
+            note("open with O_PATH")
+            if let place { try close(place) }
+            place = try open(path, O_PATH)
+        }
+        guard let place else { return }
+        note("close and open through /proc/self/fd\(isEmptied ? " with O_TRUNC" : "")")
+        try unmap()
+        try close(fd)
+        fd = try open("/proc/self/fd/\(place)", O_RDWR | (isEmptied ? O_TRUNC : 0))
+        if isEmptied { model = [] }
+        canBeMapped = false
+    }
+
+    /// By ftruncate(2) on a descriptor that was opened for that; another one may read meanwhile.
+    private mutating func emptyLate() throws {
+        let isRead = random.chance(1, in: 2)
+        note("close, open and ftruncate to 0\(isRead ? " while another handle is open" : "")")
+        try unmap()
+        try close(fd)
+        let reader = isRead ? try open(path, O_RDONLY) : nil
+        fd = try open(path, O_RDWR)
+        try ftruncate(fd, 0)
+        model = []
+        let bytes = someBytes(1 + random.upTo(9000))
+        try expect(try pwrite(fd, bytes, at: 0) == bytes.count, "a whole write")
+        store(bytes, at: 0)
+        if let reader { try close(reader) }
+        canBeMapped = !isRead
     }
 
     private mutating func readByAnother() throws {

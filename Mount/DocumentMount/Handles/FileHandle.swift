@@ -34,6 +34,8 @@ final class FileHandle: Sendable {
     let node: Node
     let flags: Int32
     let caller: Caller
+    /// When it was opened, in nanoseconds on the monotonic clock.
+    let moment = cl_monotonic_ns()
     /// The file when it was opened, to tell at the end whether anything was written: under passthrough the daemon sees no writes.
     let before: cl_status?
     /// It counts among the opens of its node's backing.
@@ -126,6 +128,9 @@ final class FileHandle: Sendable {
 
     /// The node whose file it reads and writes; nil if that is its own.
     var redirectedTo: Node? { isRedirected.load(ordering: .acquiring) ? other.withLock { $0?.node } : nil }
+
+    /// The node whose file it reads and writes.
+    var served: Node { redirectedTo ?? version?.node ?? node }
 
     /// At its RELEASE.
     func endRedirection() {

@@ -1,4 +1,5 @@
 import CLinux
+import Coordination
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -42,6 +43,13 @@ final class Node: @unchecked Sendable {
     /// How many handles on it write another version's file (`HostedWriting`).
     let hostedWritings = Atomic<Int>(0)
 
+    /// Another node stands for the same file from now on, for as long as the kernel knows this one (`SaveService.host`).
+    let isDisplaced = Atomic<Bool>(false)
+    /// It is a working copy, and another node stands for the document (`SaveService.exchange`).
+    let isExchanged = Atomic<Bool>(false)
+    /// It took the place of a displaced node, by which programs may have its file open.
+    let isStandIn: Bool
+
     /// Changes of the file's names that are under way without the document's `naming`: since no document was being saved when they
     /// began. A save that begins meanwhile is not published before they are done.
     let freeNameChanges = Atomic<Int>(0)
@@ -68,8 +76,9 @@ final class Node: @unchecked Sendable {
         var hasOtherNames = false
         /// A version whose name another one has taken: never seen under a name again.
         var isSuperseded = false
-        /// When that was, on the monotonic clock.
+        /// When that was, on the monotonic clock, and whose save did it.
         var superseded: Int64 = 0
+        var supersededBy: SaveProcess?
         /// Its last name was removed or given to another file: never seen under a name again.
         var isRemoved = false
         /// The last name, when it is no more.
@@ -139,12 +148,22 @@ final class Node: @unchecked Sendable {
     /// The store's own folder, which the kernel never forgets.
     let isRoot: Bool
 
-    init(identity: FileIdentity, type: mode_t, item: (any VirtualItem)? = nil, isRoot: Bool = false) {
+    init(identity: FileIdentity, type: mode_t, item: (any VirtualItem)? = nil, isRoot: Bool = false, isStandIn: Bool = false) {
         self.isRoot = isRoot
+        self.isStandIn = isStandIn
         self.identity = identity
         self.type = type
         self.item = item
         generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// A second node of a document's file, for `NodeTable.replace`.
+    convenience init(standingInFor node: Node) {
+        self.init(identity: node.identity, type: node.type, isStandIn: true)
+        named.store(node.named.load(ordering: .relaxed), ordering: .relaxed)
+        made.store(node.made.load(ordering: .relaxed), ordering: .relaxed)
+        let maker = node.state.withLock { $0.made }
+        state.withLock { $0.made = maker }
     }
 
     /// Lets go of the folders above that nobody else holds one after another: each by the one below it would take stack for every
@@ -214,12 +233,13 @@ extension Node {
         }
     }
 
-    /// Another version of the document has taken the name; `pin` keeps this one reachable.
-    func superseded(pin: Pin?) {
+    /// Another version of the document has taken the name, by a process's save; `pin` keeps this one reachable.
+    func superseded(by process: SaveProcess?, pin: Pin?) {
         state.withLock { state in
             state.isSuperseded = true
             state.superseded = cl_monotonic_ns()
-            state.lastLink = state.link
+            state.supersededBy = process
+            state.lastLink = state.link ?? state.lastLink
             state.link = nil
             state.pin = pin
         }
@@ -228,6 +248,11 @@ extension Node {
     /// Another version has taken its name within a second: requests that found it by that may be on their way.
     var wasJustSuperseded: Bool {
         state.withLock { $0.isSuperseded && cl_monotonic_ns() - $0.superseded < 1_000_000_000 }
+    }
+
+    /// Whether those who open the document to read it are to come to another node.
+    var hasLostReaders: Bool {
+        isDisplaced.load(ordering: .sequentiallyConsistent) || isExchanged.load(ordering: .sequentiallyConsistent)
     }
 
     /// Whether a program has the node's own file open by it.

@@ -55,6 +55,15 @@ final class NodeTable: Sendable {
         return node
     }
 
+    /// Whoever looks the node's file up gets another one from now on, with a lookup counted here.
+    func replace(_ node: Node, by standIn: Node) {
+        shard(of: node.identity).nodes.withLock { nodes in
+            standIn.lookups = 1
+            nodes[node.identity] = standIn
+        }
+        _ = Unmanaged.passRetained(standIn)  // given up in `forget`
+    }
+
     /// A node that stands for no file, with a lookup counted.
     func phantom(type: mode_t) -> Node {
         let number = phantoms.wrappingAdd(1, ordering: .relaxed).newValue

@@ -140,6 +140,15 @@ extension MountedFileSystem {
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
+        while true {
+            if let opened = try openedForReading(node, flags: flags, caller) { return opened }
+        }
+    }
+
+    /// Nil if the node is another version's by now than what was opened.
+    private func openedForReading(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode)? {
+        // Then it is known whether the caller may have that.
+        let isKnown = node.isExchanged.load(ordering: .sequentiallyConsistent) || flags & CL_O_LARGEFILE == 0
         let isLed = try saves.leadOn(node, flags: flags, caller)
         let instead = isLed ? try saves.openedInstead(of: node, flags: flags, caller) : nil
         let served = instead?.node ?? node
@@ -149,9 +158,10 @@ extension MountedFileSystem {
         _ = try check(cl_statx_fd(descriptor.number, &status))
         let isElsewhere = served !== node
         let content = isElsewhere ? nil : contentToStore(of: node, descriptor, status, flags: flags)
-        let (handle, mode) = register(
+        let registered = register(
             node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(isElsewhere: isElsewhere),
-            content: content)!
+            isAmongSaves: isLed || isKnown, content: content)
+        guard let (handle, mode) = registered else { return nil }
         journal.opened(served, caller, flags: flags)
         return (handle, mode)
     }
@@ -320,7 +330,7 @@ extension MountedFileSystem {
     }
 
     /// Makes the handle and chooses how the kernel reads and writes it. Nil if it would be a writer of which a save that has
-    /// begun meanwhile does not know; `isAmongSaves` says that it does.
+    /// begun meanwhile does not know, or would read by a node that is not the published version's any more; `isAmongSaves` says that it may.
     private func register(
         _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?, isNew: Bool,
         _ decision: FileHandle.Decision, isAmongSaves: Bool = false, content: ReadContent? = nil
@@ -329,8 +339,9 @@ extension MountedFileSystem {
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
         let isRelay = decision.reason == .notTruncating && saves.processes.isRelay(caller.thread)
         return node.state.withLock { state in
-            if isWritable, !isAmongSaves, node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false {
-                return nil
+            if !isAmongSaves {
+                let isActive = node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false
+                guard isWritable ? !isActive : !node.hasLostReaders else { return nil }
             }
             // Readers may have it passed through, which excludes all else: the bits go now then, not with the first write.
             var now = cl_status()
@@ -378,9 +389,9 @@ extension MountedFileSystem {
         // The watcher tells of its writes later.
         let writesOwnFile = handle.isWritable && handle.redirectedTo == nil && !handle.isElsewhere
         let written = writesOwnFile ? Self.seen(of: handle) : nil
-        var published: Node.Seen?
+        let served = handle.served
+        let published = handle.version == nil ? nil : served.state.withLock { $0.written }
         let finished = node.state.withLock { state -> BackingID? in
-            if handle.version != nil { published = state.written }
             if let index = state.handles.firstIndex(where: { $0 === handle }) { state.handles.remove(at: index) }
             if handle.isWritable {
                 state.writers -= 1
@@ -405,19 +416,21 @@ extension MountedFileSystem {
         if handle.isWritable {
             writers.closed(handle)
             saves.released(handle)
-            noteWriting(handle, written ?? Self.seen(of: handle), published: published)
+            noteWriting(served, by: handle, written ?? Self.seen(of: handle), published: published)
         }
     }
 
     /// At the end of serving: files still open for writing get no RELEASE.
-    func noteOpenWriters() { for handle in writers.current { noteWriting(handle, Self.seen(of: handle)) } }
+    func noteOpenWriters() {
+        for handle in writers.current { noteWriting(handle.served, by: handle, Self.seen(of: handle)) }
+    }
 
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
     /// passthrough. `published`: as a save had left it, which was told of.
-    private func noteWriting(_ handle: FileHandle, _ now: Node.Seen?, published: Node.Seen? = nil) {
+    private func noteWriting(_ node: Node, by handle: FileHandle, _ now: Node.Seen?, published: Node.Seen? = nil) {
         guard let now, !now.isRemoved else { return }
         if let before = published ?? handle.before.map({ Node.Seen($0.st) }), before.hasContent(of: now) { return }
-        journal.written(handle.node, handle.caller)
+        journal.written(node, handle.caller)
     }
 
     private static func seen(of handle: FileHandle) -> Node.Seen? {

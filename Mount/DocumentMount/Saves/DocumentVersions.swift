@@ -38,6 +38,9 @@ final class DocumentVersions: Sendable {
             return body(&self, &own)
         }
 
+        /// Whether the node is not the published version's.
+        func isOther(_ node: Node) -> Bool { node.identity != identity || node.isDisplaced.load(ordering: .sequentiallyConsistent) }
+
         /// The published version, if it is held no longer.
         mutating func letsGo() -> Node? { machine == nil && others == 0 ? published.take() : nil }
     }
@@ -93,13 +96,13 @@ final class DocumentVersions: Sendable {
     /// The kernel knows a version no more. Returns the published one if it is to be let go of.
     func forgot(_ node: Node) -> Node? {
         state.withLock { state in
-            if node.identity != state.identity { state.others -= 1 }
+            if state.isOther(node) { state.others -= 1 }
             return state.letsGo()
         }
     }
 
     /// A version that was forgotten is known once more.
-    func knownAgain(_ node: Node) { state.withLock { state in if node.identity != state.identity { state.others += 1 } } }
+    func knownAgain(_ node: Node) { state.withLock { state in if state.isOther(node) { state.others += 1 } } }
 
     /// The save whose working copy the node is. Takes the state.
     func working(_ node: Node) -> WorkingVersion? { state.withLock { $0.working[node.versionID] } }
@@ -111,7 +114,7 @@ final class DocumentVersions: Sendable {
 
     /// Whether another version has taken the node's place. Takes the state.
     func isSuperseded(_ node: Node) -> Bool {
-        state.withLock { $0.identity != node.identity && $0.working[node.versionID] == nil }
+        state.withLock { $0.isOther(node) && $0.working[node.versionID] == nil }
     }
 }
 

@@ -53,15 +53,6 @@ extension SaveService {
         return status.st.st_mode & (S_ISUID | S_ISGID) != 0 ? .attributesNotTransferable : nil
     }
 
-    /// Before a handle on a node writes another version's file: waits a moment for programs that read the node by the kernel's pages to close
-    /// it; what is opened meanwhile is read by the daemon. One that has it open for longer may find zeros behind its end, if it reads there
-    /// during the save.
-    func host(on node: Node, _ thread: pid_t) -> HostedWriting {
-        let hosted = HostedWriting(on: node)
-        waitWhile { node.state.withLock { $0.handles.contains { $0.isCached && !$0.isWritable && $0.caller.thread != thread } } }
-        return hosted
-    }
-
     private struct Beginning {
         let handle: FileHandle
         let caller: Caller
@@ -89,7 +80,6 @@ extension SaveService {
                 of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller)),
             let file = try? locator.reopened(copy.file, flags: handle.flags & Self.openFlagsKept)
         else { return }
-        let hosted = host(on: handle.node, beginning.caller.thread)
         let working = workingNode(of: copy, versions)
         let version = beginning.version(working, copy, isExchanged: false)
         version.hosts.withLock { _ = $0.insert(handle.node.identity) }
@@ -106,11 +96,9 @@ extension SaveService {
             copy.discard()
             return table.forget(working, count: 1)
         }
-        handle.saves(to: version, hosted)
+        handle.saves(to: version, host(on: handle.node, versions, beginning.caller, isLocked: true))
         handle.redirect(to: file, of: working)
         began(by: beginning, link, versions)
-        // The kernel's name leads to the version that the save will replace.
-        versions.noteLastingEntry()
     }
 
     /// The document changes places with a copy.
@@ -148,6 +136,7 @@ extension SaveService {
         // The kernel's name leads to the inode that is about to be cut off.
         versions.noteLastingEntry()
         forgetLastingEntries(versions, waits: true)
+        awaitReaders(of: node, besides: beginning.caller.thread, isLocked: true)
     }
 
     /// With all names, the document's too, standing still.
@@ -173,6 +162,7 @@ extension SaveService {
             let version = beginning.version(node, working, isExchanged: true)
             version.mayBeMapped.store(true, ordering: .relaxed)
             link.name.withCString { _ = standing.seen(in: link.parent, name: $0, hasOtherNames: false) }
+            node.isExchanged.store(true, ordering: .sequentiallyConsistent)
             node.exchanged(pin: Pin(counted: working.file))
             versions.state.withLock { $0.working[node.versionID] = version }
             return version

@@ -275,7 +275,7 @@ extension SaveService {
                 if request.version != version, versions.isSuperseded(node), !mayBeLedOn(caller, from: node, to: current, use: use) {
                     throw .permissionDenied
                 }
-                return try opening(version, kind, then, current, for: node, versions, request, document, flags)
+                return try opening(version, kind, then, current, for: node, versions, request, document, flags, caller)
             } catch {
                 giveUp(request.handle, versions, then)
                 // Published, and over, since it was decided: to be decided again by who cannot be sent on.
@@ -287,12 +287,10 @@ extension SaveService {
 
     private func opening(
         _ version: VersionID, _ kind: OpenKind, _ then: SaveStep, _ current: Node, for node: Node, _ versions: DocumentVersions,
-        _ request: OpenRequest, _ document: (Descriptor, cl_status)?, _ flags: Int32
+        _ request: OpenRequest, _ document: (Descriptor, cl_status)?, _ flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
         let (working, published) = versions.state.withLock { ($0.working[version], $0.published) }
         let isElsewhere = request.version != version
-        // It did not walk the path again, on which the kernel would have dropped the entry.
-        if isElsewhere { versions.noteLastingEntry() }
         var decision = FileHandle.Decision(save: request.handle, isElsewhere: isElsewhere)
         if case .live(let reason) = kind { decision.reason = reason }
         // The kernel knows the size of the node that it asked to open; another version's end is for its file to find.
@@ -304,9 +302,10 @@ extension SaveService {
         }
         if let working {
             decision.version = working
-            if isElsewhere {
+            // One that only creates will not be opened here.
+            if isElsewhere, !request.flags.contains(.creates) {
                 working.hosts.withLock { _ = $0.insert(node.identity) }
-                decision.hosted = host(on: node, request.caller.thread.rawValue)
+                decision.hosted = host(on: node, versions, caller, isLocked: false)
             }
             if flags & O_ACCMODE == O_RDWR { working.mayBeMapped.store(true, ordering: .relaxed) }
             if processes.isRingWorker(request.caller.thread.rawValue) {
@@ -363,13 +362,17 @@ extension SaveService {
         } ?? versions.state.withLock { state in
             // Saved by somebody, and over, in between.
             guard handle.isWritable, opening.decision.version == nil, let published = state.published,
-                opening.served?.identity != state.identity
+                opening.served.map({ state.isOther($0) }) ?? true
             else { return nil }
             return published
         }
-        // Another version was published between the decision and now.
-        if let moved, let file = try? locator.opened(moved, flags: handle.flags & (Self.openFlagsKept | O_APPEND)) {
-            handle.redirect(to: file, of: moved)
+        // Another version was published between the decision and now. What writes the published one by another's node is to be known there, too.
+        let isUnheard = handle.isWritable && handle.decision.isElsewhere && opening.decision.version == nil
+        if let written = moved ?? (isUnheard ? opening.served : nil),
+            let file = try? locator.opened(written, flags: handle.flags & (Self.openFlagsKept | O_APPEND))
+        {
+            handle.redirect(to: file, of: written)
+            if handle.isWritable { session.current?.notifier.attributesChangedNow(of: table.id(of: written)) }
         }
         try? carryOut(opening.then, versions)
         settle(versions)

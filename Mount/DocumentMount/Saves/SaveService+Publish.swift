@@ -173,10 +173,12 @@ extension SaveService {
                         session.current?.notifier.attributesChangedNow(of: table.id(of: version.node))
                     }
                     isPublished = true
+                    version.node.isExchanged.store(false, ordering: .sequentiallyConsistent)
                     link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
                     let isOpen = published.state.withLock { !$0.handles.isEmpty }
                     let share = isOpen ? nil : FreedRoom.Share(of: freedRoom)
-                    published.superseded(pin: Pin(pinned, for: version.caller.uid, of: shares, freeing: share))
+                    let pin = Pin(pinned, for: version.caller.uid, of: shares, freeing: share)
+                    published.superseded(by: version.process, pin: pin)
                 }
                 table.detach(published)
                 return (link, takeOver(version, versions), folder)
@@ -245,12 +247,13 @@ extension SaveService {
         version.written.withLock { $0 = 0..<0 }
         defer { version.written.withLock { $0 = nil } }
         try version.copy.publishInPlace(at: path, in: folder, into: target, keepingTimes: !plan.setsModificationTime)
+        var handles: [FileHandle] = []
         do throws(Errno) {
             try version.writing.alone { () throws(Errno) in
                 // What was written meanwhile.
                 let range = version.written.withLock { $0 ?? 0..<0 }
                 try version.copy.bringUpToDate(target, in: range)
-                let handles = ifActive(versions) { state, machine -> [FileHandle] in
+                handles = ifActive(versions) { state, machine -> [FileHandle] in
                     let id = version.node.versionID
                     let writers = machine.published(id)
                     state.working[id] = nil
@@ -267,6 +270,10 @@ extension SaveService {
         table.forget(version.node, count: 1)
         journal.written(published, version.caller)
         session.current?.notifier.contentsChanged(ofFile: published, table)
+        // Programs may have the same file open by the node that was displaced for this save.
+        for host in handles.map(\.node) where host.isDisplaced.load(ordering: .relaxed) && host.identity == published.identity {
+            session.current?.notifier.contentsChanged(ofFile: host, table)
+        }
         writtenElsewhere(published)
     }
 
@@ -286,11 +293,17 @@ extension SaveService {
             letGo(of: version, keeping: reason.keepsContent ? reason.kept : nil, at: found.1?.path)
         }
         if let document = found.1, reason != .neverOpened { journal.aborted(document, version.caller) }
+        if version.isExchanged {
+            version.node.superseded(by: version.process, pin: Pin(version.copy.file, for: version.caller.uid, of: shares))
+            // The name stays with the copy, another inode than the one that the index has.
+            if let document = found.1 { journal.touched(document, by: version.caller, nil, isIndexed: true) }
+        }
         // The kernel may have it under the name still, and with it the space that it takes.
         if let link = found.1?.currentLink {
             session.current?.notifier.nameChanged(link.name, in: link.parent, table)
         }
-        table.forget(version.node, count: 1)
+        // Programs may watch the document by the inode that it had.
+        if version.isExchanged { watches.superseded(version.node) } else { table.forget(version.node, count: 1) }
     }
 
     /// Keeps what is to be kept when nobody has it open any more, if that is so.
@@ -388,6 +401,7 @@ extension DiscardReason {
     var kept: KeptVersion.Reason {
         switch self {
         case .killed(let signal): .killed(signal: signal ?? SIGKILL)
+        case .relayEnded: .relayEnded
         case .writeFailed(let errno): .writeError(Errno(rawValue: errno))
         case .publishFailed(let errno): .publishError(Errno(rawValue: errno))
         case .removed: .removed

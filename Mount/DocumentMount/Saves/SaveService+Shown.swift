@@ -9,7 +9,7 @@ extension SaveService {
     func shown(_ node: Node, to caller: Caller) -> Node {
         guard let versions = node.versions.load() else { return node }
         if let own = ownSave(on: node, versions, caller) { return own }
-        guard versions.isSuperseded(node), isLeft(node), let published = versions.state.withLock({ $0.published }),
+        guard versions.isSuperseded(node), isLeft(node, for: caller), let published = versions.state.withLock({ $0.published }),
             mayBeLedOn(caller, from: node, to: published)
         else { return node }
         return published
@@ -17,8 +17,14 @@ extension SaveService {
 
     /// Whether a version that another has replaced stands for that one, to who has come to it by no name: as by a descriptor opened with
     /// O_PATH, which leads to the document's content on a plain folder, however often that is saved. Not if a program reads the version, or
-    /// may have looked at it a moment ago, in order to read it.
-    func isLeft(_ node: Node) -> Bool { !node.wasJustSuperseded && !node.isOpenAsItself }
+    /// may have looked at it a moment ago, in order to read it; but whoever replaced it, or has the document open by it, knows of the other.
+    func isLeft(_ node: Node, for caller: Caller) -> Bool {
+        if node.isOpenAsItself { return false }
+        guard node.wasJustSuperseded else { return true }
+        guard let process = processes.process(of: caller.thread) else { return false }
+        let (replacer, handles) = node.state.withLock { ($0.supersededBy, $0.handles) }
+        return replacer == process || handles.contains { processes.process(of: $0.caller.thread) == process }
+    }
 
     /// The working copy that the caller's process writes by a handle on another version's node: the newest.
     private func ownSave(on node: Node, _ versions: DocumentVersions, _ caller: Caller) -> Node? {

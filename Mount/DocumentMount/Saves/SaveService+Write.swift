@@ -74,7 +74,7 @@ extension SaveService {
         // If the published file has blocks enough, the content goes into it. Else the working copy is published as by fsync(2), and the
         // old version is emptied, which no program may have open.
         let isInPlace = old.st.st_blocks >= own.st.st_blocks
-        let isFree = { published.state.withLock { $0.handles.isEmpty } }
+        let isFree = { !published.isStandIn && published.state.withLock { $0.handles.isEmpty } }
         guard isInPlace || old.st.st_nlink == 1 && isFree(), let file = try? locator.opened(published, flags: O_WRONLY)
         else { return false }
         let step = ifActive(versions) { _, machine in

@@ -103,7 +103,7 @@ final class SaveService: Sendable {
     private func activate(_ versions: DocumentVersions, _ node: Node, _ state: inout DocumentVersions.State) {
         let published = state.published ?? node
         if state.published == nil {
-            precondition(node.identity == state.identity, "as long as there are other versions the published one is held")
+            precondition(!state.isOther(node), "as long as there are other versions the published one is held")
             table.hold(node)
             state.published = node
         }
@@ -195,6 +195,13 @@ final class SaveService: Sendable {
         else { return false }
         version.doubtedAt.store(now, ordering: .relaxed)
         return true
+    }
+
+    /// The same, unless many threads wait already.
+    func waitBriefly(looks: Int, isWaitedFor: () -> Bool) {
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        guard waiting.wrappingAdd(1, ordering: .relaxed).oldValue < Self.maximumWaiting else { return }
+        waitWhile(looks: looks, isWaitedFor: isWaitedFor)
     }
 
     /// Looks again and again until nobody is waited for any more, or the time is up.

@@ -115,6 +115,8 @@ extension DocumentSaves {
     mutating func discard(_ index: Int) -> SaveStep {
         let save = saves.remove(at: index)
         for handle in writers.keys where writers[handle]?.version == save.working { writers[handle] = nil }
-        return .discard(save.working, save.fault ?? .removed)
+        // Its exit counts as a kill, of which no signal is known.
+        let isEndOfRelay = save.isRelayed && save.fault == .killed(nil)
+        return .discard(save.working, isEndOfRelay ? .relayEnded : save.fault ?? .removed)
     }
 }

@@ -84,6 +84,16 @@ extension DocumentSaves {
         return discard(index)
     }
 
+    /// The published version has another name for the mount from here on. Its handles are no longer among those on its node.
+    public mutating func renamePublished(to version: VersionID) {
+        for handle in writers.keys where writers[handle]?.version == published {
+            writers[handle]?.version = version
+            writers[handle]?.comesFromSave = true
+        }
+        for thread in arrivals.keys where arrivals[thread]?.target == published { arrivals[thread]?.target = version }
+        published = version
+    }
+
     /// It was not published. The save goes on if somebody holds it; otherwise it is discarded. The errno is the answer
     /// to whatever made it be published.
     public mutating func failed(_ working: VersionID, errno: Int32, now: UInt64) -> SaveStep {

@@ -22,6 +22,8 @@ public enum Death: Hashable, Sendable {
 /// Why a save was not published.
 public enum DiscardReason: Hashable, Sendable {
     case killed(Int32?)
+    /// A relay ended, or was killed, with the document open.
+    case relayEnded
     case writeFailed(Int32)
     case publishFailed(Int32)
     /// The document lost its last name meanwhile (rule 13).
@@ -32,7 +34,7 @@ public enum DiscardReason: Hashable, Sendable {
     /// Whether what was written is kept for `quire recover`.
     public var keepsContent: Bool {
         switch self {
-        case .killed, .writeFailed, .publishFailed: true
+        case .killed, .relayEnded, .writeFailed, .publishFailed: true
         case .removed, .neverOpened: false
         }
     }
@@ -41,7 +43,7 @@ public enum DiscardReason: Hashable, Sendable {
     public var errno: Int32? {
         switch self {
         case .writeFailed(let errno), .publishFailed(let errno): errno
-        case .killed, .removed, .neverOpened: nil
+        case .killed, .relayEnded, .removed, .neverOpened: nil
         }
     }
 
@@ -49,6 +51,7 @@ public enum DiscardReason: Hashable, Sendable {
         switch self {
         case .killed(let signal?): "The program that was saving was killed by signal \(signal)."
         case .killed(nil): "The program that was saving was killed."
+        case .relayEnded: "The file server or portal ended before it had closed the document."
         case .writeFailed(let errno): "A write failed (errno \(errno))."
         case .publishFailed(let errno): "The new version could not be put in place (errno \(errno))."
         case .removed: "The document was removed or replaced meanwhile."

@@ -144,6 +144,7 @@ enum MountInterface {
         # virtual folders, thumbnailsDrawn, thumbnailsRefused and thumbnailsWaiting what
         # they say. thumbnailTrouble: why none can be drawn. passthroughReason: why the kernel cannot read and write the
         # documents by itself. uring: whether the kernel's requests come by io_uring.
+        # relays: programs of these names count as serving others' files.
         # deaths: of this store's daemons, the last twenty, oldest first.
         type Status (
           pid: int,
@@ -161,6 +162,7 @@ enum MountInterface {
           openWriters: []OpenWriter,
           coordination: Coordination,
           shares: []Share,
+          relays: []string,
           thumbnailTrouble: ?string,
           deaths: []Death,
           counters: [string]int

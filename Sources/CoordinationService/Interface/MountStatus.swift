@@ -114,6 +114,8 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var openWriters: [OpenWriter]
     public var coordination: CoordinationStatus
     public var shares: [Share]
+    /// The names of the programs that count as serving others' files.
+    public var relays: [String]
     /// Why no thumbnails can be drawn; nil when they can.
     public var thumbnailTrouble: String?
     /// How the last twenty daemons of this store died, oldest first.
@@ -126,7 +128,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
         mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
         openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, shares: [Share],
-        thumbnailTrouble: String?, deaths: [Death] = [], counters: [String: Int]
+        relays: [String], thumbnailTrouble: String?, deaths: [Death] = [], counters: [String: Int]
     ) {
         self.pid = pid
         self.version = version
@@ -143,6 +145,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.openWriters = openWriters
         self.coordination = coordination
         self.shares = shares
+        self.relays = relays
         self.thumbnailTrouble = thumbnailTrouble
         self.deaths = deaths
         self.counters = counters

@@ -60,8 +60,8 @@ enum RecoverInterface {
 
         # path: where the document stood. time: seconds since 1970. hasContent: false
         # if it was too large to be kept. saver: who wrote it, if that is known.
-        # reason: killed, write-error, publish-error, overtaken, relayed, replaced,
-        # removed, unpublished, unfinished, edited, restored. explanation: the same in words.
+        # reason: killed, relay-ended, write-error, publish-error, overtaken, relayed,
+        # replaced, removed, unpublished, unfinished, edited, restored. explanation: the same in words.
         # owner, group, mode: the document's.
         type Version (
           id: int,

@@ -19,6 +19,8 @@ public struct KeptVersion: Hashable, Sendable {
 
     public enum Reason: Hashable, Sendable {
         case killed(signal: Int32)
+        /// The file server or portal that was saving it ended: its connection was cut, for example.
+        case relayEnded
         case writeError(Errno)
         case publishError(Errno)
         /// Another saver published later.
@@ -103,6 +105,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .killed(let signal): "its process was ended by signal \(signal)"
+        case .relayEnded: "the file server or portal ended before it had closed the document"
         case .writeError(let error): "a write failed: \(error)"
         case .publishError(let error): "it could not be published: \(error)"
         case .overtaken: "another process saved over it"
@@ -122,6 +125,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
     fileprivate var encoded: (String, Int32) {
         switch self {
         case .killed(let signal): ("killed", signal)
+        case .relayEnded: ("relay-ended", 0)
         case .writeError(let error): ("write-error", error.rawValue)
         case .publishError(let error): ("publish-error", error.rawValue)
         case .overtaken: ("overtaken", 0)
@@ -138,6 +142,7 @@ extension KeptVersion.Reason: CustomStringConvertible {
     fileprivate init?(_ word: String, _ number: Int32) {
         switch word {
         case "killed": self = .killed(signal: number)
+        case "relay-ended": self = .relayEnded
         case "write-error": self = .writeError(Errno(rawValue: number))
         case "publish-error": self = .publishError(Errno(rawValue: number))
         case "overtaken": self = .overtaken

@@ -13,6 +13,8 @@ struct GuardCommand: ParsableCommand {
 
     private static let readyNumber: Int32 = 3
     private static let deviceNumber: Int32 = 4
+    /// A pidfd of the daemon, which may have died, and its number be another's, before this process looks.
+    private static let daemonNumber: Int32 = 5
 
     /// How the process is started that guards this one, the daemon of `request`.
     ///
@@ -27,9 +29,10 @@ struct GuardCommand: ParsableCommand {
         let arguments = (words + ["--again", "\(request.folders)"]).map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
             + [request.store, request.mountPoint]
         return { (device, ready) throws(Errno) in
-            try ChildProcess.spawn(
+            let daemon = Descriptor(owning: try check(cl_pidfd_open(getpid())))
+            return try ChildProcess.spawn(
                 "/proc/self/exe", named: "quire", arguments, environment: ChildProcess.inherited,
-                connecting: [(ready, readyNumber), (device, deviceNumber)], newSession: true)
+                connecting: [(ready, readyNumber), (device, deviceNumber), (daemon, daemonNumber)], newSession: true)
         }
     }
 
@@ -42,10 +45,12 @@ struct GuardCommand: ParsableCommand {
     @Option var again: MountedFolders
 
     func run() throws {
-        let (watch, pidfd) = (cl_watch_parent(daemon), cl_pidfd_open(daemon))
-        guard watch >= 0, pidfd >= 0 else { throw ExitCode.failure }
-        let (death, process) = (Descriptor(owning: watch), Descriptor(owning: pidfd))
-        _ = fcntl(Self.deviceNumber, F_SETFD, FD_CLOEXEC)
+        // What it reports to a daemon that has just died ends nothing.
+        signal(SIGPIPE, SIG_IGN)
+        let watch = cl_watch_parent(daemon)
+        guard watch >= 0 || watch == -ESRCH else { throw ExitCode.failure }
+        let process = Descriptor(owning: Self.daemonNumber)
+        for number in [Self.deviceNumber, Self.daemonNumber] { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
         let logFile = state + "/log"
         let hasLogFile = DaemonLog.isInUse(logFile)
         _ = chdir("/")
@@ -53,7 +58,10 @@ struct GuardCommand: ParsableCommand {
         _ = cl_set_thread_name("quire-guard")
         let dead = DeadDaemon(daemon, process: process, device: Self.deviceNumber, mountPoint: mountpoint.bytes)
         ReadyPipe(descriptor: Self.readyNumber).report("watching")
-        while cl_wait_any([death.number, process.number], 2, 0, -1) == 0 {}
+        if watch >= 0 {
+            let death = Descriptor(owning: watch)
+            while cl_wait_any([death.number, process.number], 2, 0, -1) == 0 {}
+        }
 
         dead.end(Self.deviceNumber)
         // The daemon may have begun another one since.

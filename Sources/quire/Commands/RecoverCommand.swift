@@ -37,8 +37,8 @@ struct RecoverListCommand: ParsableCommand {
             the mount of PATH, else that of the working directory, else the only one there is.
 
             With --json: an array of objects with id, path, time (seconds since 1970), size (bytes), hasContent (false: \
-            it was too large to be kept), saver {pid, process, uid} if known, reason (killed, write-error, publish-error, \
-            overtaken, relayed, replaced, removed, unpublished, unfinished, edited, restored), explanation, owner, group, mode.
+            it was too large to be kept), saver {pid, process, uid} if known, reason (killed, relay-ended, write-error, \
+            publish-error, overtaken, relayed, replaced, removed, unpublished, unfinished, edited, restored), explanation, owner, group, mode.
 
             Examples:
               quire recover list

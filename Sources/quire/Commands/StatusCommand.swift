@@ -11,7 +11,7 @@ struct StatusCommand: ParsableCommand {
             object. Keys: state (serving, dead, unreachable), mountpoint, store, and while serving pid, version, mode \
             (inPlace, beside), system, readOnly, passthrough, passthroughReason, uring, gather {state, documents, \
             folders}, openSaves [{path, pid, process, state, age, idle, \
-            bytes}], openWriters [{path, pid, process, reason, explanation}], counters, thumbnailTrouble, deaths [{time, reason}], \
+            bytes}], openWriters [{path, pid, process, reason, explanation}], counters, relays, thumbnailTrouble, deaths [{time, reason}], \
             shares [{resource, used, limit, usedByAll, limitOfAll, answer, reason}], coordination {claims [{id, state, \
             paths, writing, pid, process, uid, purpose, age, behind, unpublished}], waitingOpens, presenters [{path, contents, \
             pid, process, uid, unsaved, silent}], presenterCount, locks [{path, kind, exclusive, start, end, pid, waits}]}.

@@ -51,8 +51,8 @@ final class ServedMount: ServedStore, MountService {
                     path: place($0.path), pid: $0.process, process: $0.name, reason: $0.reason,
                     explanation: $0.explanation)
             },
-            coordination: coordination(for: Credentials(peer)), shares: shares(for: Credentials(peer)), thumbnailTrouble: store.thumbnailTrouble,
-            deaths: DaemonDeaths(stateFolder: configuration.stateFolder).deaths,
+            coordination: coordination(for: Credentials(peer)), shares: shares(for: Credentials(peer)), relays: store.relays,
+            thumbnailTrouble: store.thumbnailTrouble, deaths: DaemonDeaths(stateFolder: configuration.stateFolder).deaths,
             counters: store.opensForWriting
                 .merging(["knownFiles": store.knownNodes, "listingsMade": store.listingsMade, "documentsLeftOut": store.documentsLeftOut]) { $1 }
                 .merging(store.thumbnailCounters) { $1 })

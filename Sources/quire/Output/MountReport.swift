@@ -100,6 +100,7 @@ struct MountReport: Encodable {
                 + (share.usedByAll.map { $0 > share.used ? " (all users \($0) of \(share.limitOfAll))" : "" } ?? "")
         }
         lines.append("  shares       \(used.isEmpty ? "none used" : used.joined(separator: ", "))")
+        lines.append("  relays       \(status.relays.isEmpty ? "none" : status.relays.map { shown($0) }.joined(separator: ", "))")
         if let count = status.counters["documentsLeftOut"], count > 0 {
             lines.append("  index        has no room for \(count) documents, or all their tags: their owners have their share (indexBytes, tags)")
         }

@@ -81,11 +81,14 @@ extension MountTests {
             try withMount(account, prepare: "mkdir d; for n in $(seq 20); do echo text >d/$n; done") { mount in
                 let socket = try mount.shell("getfattr --only-values -n user.quire.socket .")
                 try mount.shell("""
-                    while [ -d "$T" ] && [ ! -e "$T/stop" ]; do
-                        for file in "$M"/d/*; do
-                            if content=$(cat "$file"); then [ "$content" = text ] || echo "differs: $content"; fi
+                    {
+                        while [ -d "$T" ] && [ ! -e "$T/stop" ]; do
+                            for file in "$M"/d/*; do
+                                if content=$(cat "$file"); then [ "$content" = text ] || echo "differs: $content"; fi
+                            done
                         done
-                    done >"$T/reader" 2>&1 &
+                        touch "$T/ended"
+                    } >"$T/reader" 2>&1 &
                     """, in: "/")
                 for round in 1...30 {
                     let daemon = try #require(mount.daemon)
@@ -104,7 +107,7 @@ extension MountTests {
                 #expect(!mount.isMounted)
                 #expect(try mount.shell("test ! -e '\(socket)'; ls -A \"$M\"", in: "/") == "")
                 let expected = ["No such file or directory", "Transport endpoint is not connected", "Software caused connection abort", "Operation canceled"]
-                let met = try mount.attempt("sed 's/.*: //' \"$T/reader\" | sort -u", in: "/").output.split(separator: "\n")
+                let met = try mount.attempt("while [ ! -e \"$T/ended\" ]; do sleep 0.05; done; sed 's/.*: //' \"$T/reader\" | sort -u", in: "/").output.split(separator: "\n")
                 #expect(met.filter { !expected.contains(String($0)) } == [], "what the reader met")
             }
         }

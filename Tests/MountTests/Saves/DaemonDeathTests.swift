@@ -68,9 +68,34 @@ extension MountTests {
                 try eventually { try !mount.attempt("pgrep -P \(daemon) -x quire-guard | grep -vx \(first)").output.isEmpty }
                 kill(daemon, SIGKILL)
                 try mount.comesBack(after: daemon)
-                let second = try mount.shell("pgrep -P \(try #require(mount.daemon)) -x quire-guard")
+                let next = try #require(mount.daemon)
+                let second = try mount.shell("while ! pgrep -P \(next) -x quire-guard; do sleep 0.05; done")
                 try mount.unmount()
                 eventually { pid_t(second).map(Mount.hasEnded) ?? false }
+            }
+        }
+
+        /// Killed just after the process was started that is to see it die.
+        @Test(arguments: Account.allCases)
+        func aDaemonThatDiesWhileThatOneStartsIsSeenToo(account: Account) throws {
+            try withRestarting(account) { mount in
+                let daemon = try #require(mount.daemon)
+                try mount.python("""
+                    import os, signal, time
+                    daemon = \(daemon)
+                    def guards():
+                        found = []
+                        for name in filter(str.isdigit, os.listdir("/proc")):
+                            try: words, parent = open(f"/proc/{name}/cmdline").read(), int(open(f"/proc/{name}/stat").read().rpartition(")")[2].split()[1])
+                            except OSError: continue
+                            if parent == daemon and "guard-for-daemon" in words: found.append(int(name))
+                        return found
+                    first = guards()
+                    for process in first: os.kill(process, signal.SIGKILL)
+                    while not (new := set(guards()) - set(first)): pass
+                    os.kill(daemon, signal.SIGKILL)
+                    """)
+                try mount.comesBack(after: daemon)
             }
         }
 

@@ -201,8 +201,8 @@ extension MountTests {
                     (echo new >doc)
                     (echo more >>/proc/self/fd/5); cat doc
                     (echo last >/proc/self/fd/5); cat doc
-                    (echo half; sleep 0.2; echo whole) >doc &
-                    (echo live >>/proc/self/fd/5); wait; cat doc
+                    (echo half; while [ ! -e "$T/appended" ]; do sleep 0.05; done; echo whole) >doc &
+                    (echo live >>/proc/self/fd/5); touch "$T/appended"; wait; cat doc
                     wc -c <&5
                     """) == "new\nmore\nlast\nhalf\nwhole\n100000")
             }

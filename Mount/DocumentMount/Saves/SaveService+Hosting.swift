@@ -1,0 +1,88 @@
+import CLinux
+import FuseKernel
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Handles that write a working copy by the inode that the kernel has of another version (its *host*), since no LOOKUP led their programs to
+/// the working copy: ftruncate(2) on an open descriptor, an open through /proc/self/fd or by a file handle.
+///
+/// The kernel changes the size of the host with what the handle does (O_TRUNC, each write), and by that size it reads for all programs that
+/// have the host open. So the published version gets a second node, and with it a second inode in the kernel, which all who walk the
+/// path come to; the host is left to those that have it open.
+extension SaveService {
+    /// Before a handle on a node writes another version's file. With no lock held.
+    ///
+    /// Programs that opened the host lately have a moment to read it and close it. What one reads that has it open for longer by the kernel's
+    /// pages, and reads beyond its end during the save, may be zeros.
+    ///
+    /// - Parameter isLocked: the request holds the inode's lock in the kernel, which close(2) needs.
+    func host(on node: Node, _ versions: DocumentVersions, _ caller: Caller, isLocked: Bool) -> HostedWriting {
+        let hosted = HostedWriting(on: node)
+        displace(node, versions, caller)
+        // The kernel's name leads to the host, or to the published version, also for the saver.
+        versions.noteLastingEntry()
+        forgetLastingEntries(versions, waits: true)
+        awaitReaders(of: node, besides: caller.thread, isLocked: isLocked)
+        return hosted
+    }
+
+    /// Waits for programs that have opened a node to read it within the time that reading a document takes as a rule. With no lock held.
+    ///
+    /// - Parameter isLocked: none of them can close it, so they get a tenth of that time to have it read.
+    func awaitReaders(of node: Node, besides thread: pid_t, isLocked: Bool) {
+        waitBriefly(looks: isLocked ? Self.readingLooks / 10 : Self.readingLooks) {
+            let now = cl_monotonic_ns()
+            return node.state.withLock { state in
+                state.handles.contains { handle in
+                    !handle.isWritable && !handle.isElsewhere && handle.caller.thread != thread && now - handle.moment < Self.readingTime
+                }
+            }
+        }
+    }
+
+    /// A program that has a document open for longer shows it, or plays it: it is not about to close it.
+    private static let readingTime: Int64 = 200_000_000
+    private static let readingLooks = 4_000
+
+    /// Gives the published version a second node, unless the node is another version's, or its name cannot stand still.
+    private func displace(_ node: Node, _ versions: DocumentVersions, _ caller: Caller) {
+        // A save that is being published has its plans with the node.
+        let isDisplaced = versions.turn.withLock {
+            locator.names.changing {
+                versions.naming.withLock { () -> Bool in
+                    guard versions.state.withLock({ $0.published === node }), let link = node.currentLink, !node.hasOtherNames,
+                        (try? awaitFreeNameChanges(of: node)) != nil, let file = try? locator.pathDescriptor(of: node)
+                    else { return false }
+                    return link.parent.nameChanges.during { displace(node, at: link, file, versions, caller) }
+                }
+            }
+        }
+        // The document's hold on the node goes on to there.
+        if isDisplaced { watches.superseded(node) }
+    }
+
+    /// With all names, the document's too, standing still.
+    private func displace(_ node: Node, at link: Node.Link, _ file: Descriptor, _ versions: DocumentVersions, _ caller: Caller) -> Bool {
+        let standIn = Node(standingInFor: node)
+        _ = standIn.versions.storeIfNil(versions)
+        link.name.withCString { _ = standIn.seen(in: link.parent, name: $0, hasOtherNames: false) }
+        let isDisplaced = withMachine(of: versions, node) { state, machine in
+            guard state.published === node else { return false }
+            table.replace(node, by: standIn)
+            node.isDisplaced.store(true, ordering: .sequentiallyConsistent)
+            machine.renamePublished(to: standIn.versionID)
+            state.published = standIn
+            state.others += 1
+            return true
+        }
+        guard isDisplaced else { return false }
+        node.superseded(by: processes.process(of: caller.thread), pin: Pin(file, for: caller.uid, of: shares))
+        for handle in node.state.withLock({ $0.handles }) where handle.isWritable && !handle.isElsewhere {
+            // It writes the document's file, by an inode of the kernel that readers do not have.
+            let flags = handle.flags & (Self.openFlagsKept | O_APPEND)
+            if let file = try? locator.reopened(handle.descriptor, flags: flags) { handle.redirect(to: file, of: standIn) }
+        }
+        return true
+    }
+}

@@ -1,0 +1,117 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// smbd, sftp-server and rsync's daemon, with clients of their own.
+    @Suite(.sharedMounts)
+    struct FileServerTests {
+        /// smbd on a network of its own: `client COMMANDS` is smbclient, $SMBD the server's first process.
+        private func withSamba(_ mount: Mount, _ script: String, limit: Duration = .seconds(300)) throws -> String {
+            try mount.shell("""
+                cat >"$T/smb.conf" <<END
+                [global]
+                map to guest = Bad User
+                private dir = $T/samba
+                lock directory = $T/samba
+                state directory = $T/samba
+                cache directory = $T/samba
+                pid directory = $T/samba
+                ncalrpc dir = $T/samba/rpc
+                smb ports = 445
+                interfaces = lo
+                disable netbios = yes
+                load printers = no
+                log file = $T/samba/log
+                [docs]
+                path = $M
+                read only = no
+                guest ok = yes
+                force user = root
+                END
+                cat >"$T/script" <<'END_OF_SCRIPT'
+                ip link set lo up; mkdir -p "$T/samba"
+                smbd -F -s "$T/smb.conf" >/dev/null 2>&1 & SMBD=$!
+                trap 'kill $SMBD; wait || true' EXIT
+                client() { smbclient -N //127.0.0.1/docs -c "$1" >"$T/client.log" 2>&1; }
+                while ! client ls; do sleep 0.1; done
+                \(script)
+                END_OF_SCRIPT
+                unshare -n bash -c 'source "$PRELUDE"; source "$T/script"'
+                """, limit: limit)
+        }
+
+        /// A client puts over the document, others read beneath and by the server.
+        @Test(arguments: [SaveMount.root, .rootWithoutPassthrough])
+        func noReadIsTornOfASaveBySmbd(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
+                #expect(try withSamba(mount, """
+                    rounds=\(isLongRun ? 2000 : 60)
+                    SaveExerciser version "$T/new"
+                    client "$(for n in $(seq $rounds); do echo "put $T/new doc;"; done)" & saver=$!
+                    client "$(for n in $(seq $rounds); do echo "get doc $T/got$n;"; done)"; SaveExerciser check "$T"/got*
+                    ls "$T"/got* | wc -l
+                    while [ -e /proc/$saver ]; do SaveExerciser check doc; done
+                    wait $saver; SaveExerciser check doc
+                    """, limit: .seconds(600)) == "\(isLongRun ? 2000 : 60)")
+            }
+        }
+
+        @Test(arguments: [SaveMount.root, .rootWithoutPassthrough])
+        func anSmbdThatIsKilledHarmsNothing(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "printf 'old version' >cut") { (mount: Mount) throws in
+                #expect(try withSamba(mount, """
+                    truncate -s 1G "$T/new"; client "put $T/new cut" & client=$!
+                    while ! quire status --json . | grep -q '"bytes" : [1-9]'; do sleep 0.05; done
+                    cat cut; echo; kill -9 $(pgrep -P $SMBD)
+                    while ! quire recover list --json cut | grep -o '"reason" : .*'; do sleep 0.05; done
+                    wait $client || true; cat cut
+                    """) == "old version\n\"reason\" : \"killed\",\nold version")
+            }
+        }
+
+        /// As Windows programs save: a temporary file takes the document's place, which is set aside first, or not.
+        @Test(arguments: [SaveMount.root, .rootWithoutPassthrough])
+        func programsReplaceDocumentsBySmb(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "printf old >\"$S/doc\"; setfattr -n user.xdg.tags -v tag doc") { (mount: Mount) throws in
+                #expect(try withSamba(mount, """
+                    printf first >"$T/first"; printf second >"$T/second"
+                    client "put $T/first new.tmp; rename doc old.tmp; rename new.tmp doc; rm old.tmp"; cat doc; echo
+                    client "put $T/second new.tmp; rename new.tmp doc -f"; cat doc; echo
+                    getfattr --only-values -n user.xdg.tags doc; echo; ls
+                    """) == "first\nsecond\ntag\ndoc")
+            }
+        }
+
+        /// sftp-server ends with the sentument open.
+        @Test(arguments: SaveMount.accounts)
+        func aConnectionOfSftpThatIsCutHarmsNothing(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "printf 'old version' >sent") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    head -c 3000000 /dev/zero >"$T/new"
+                    sftp -q -l 2000 -D /usr/lib/openssh/sftp-server >/dev/null 2>&1 <<<"put $T/new $M/sent" & client=$!
+                    while ! quire status --json . | grep -q '"bytes" : [1-9]'; do sleep 0.05; done
+                    cat sent; echo; kill -9 $client
+                    while ! quire recover list --json sent | grep -o '"reason" : .*'; do sleep 0.05; done; cat sent; echo
+                    sftp -q -D /usr/lib/openssh/sftp-server >/dev/null 2>&1 <<<"put $T/new $M/sent"; cmp "$T/new" sent; echo whole
+                    """) == "old version\n\"reason\" : \"relay-ended\",\nold version\nwhole")
+            }
+        }
+
+        @Test(arguments: SaveMount.accounts)
+        func aConnectionOfRsyncThatIsCutHarmsNothing(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "printf 'old version' >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    head -c 3000000 /dev/urandom >"$T/doc"
+                    printf 'use chroot = no\\n[docs]\\npath = %s\\nread only = no\\n' "$M" >"$T/rsyncd.conf"
+                    [ $(id -u) != 0 ] || printf 'uid = 0\\ngid = 0\\n' >>"$T/rsyncd.conf"
+                    # A server of its own for each connection, as sshd and inetd start it.
+                    export RSYNC_CONNECT_PROG="rsync --server --daemon --config=$T/rsyncd.conf ."
+                    rsync --bwlimit=200 "$T/doc" rsync://host/docs/ & client=$!
+                    while ! ls -A | grep -q '^.doc\\.'; do sleep 0.05; done
+                    cat doc; echo; kill -9 $client; while ls -A | grep -q '^.doc\\.'; do sleep 0.05; done; cat doc; echo
+                    rsync "$T/doc" rsync://host/docs/; cmp "$T/doc" doc; echo whole
+                    """) == "old version\nold version\nwhole")
+            }
+        }
+    }
+}
