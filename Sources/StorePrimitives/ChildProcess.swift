@@ -41,7 +41,16 @@ public enum ChildProcess {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        for (descriptor, number) in connecting { posix_spawn_file_actions_adddup2(&actions, descriptor.number, number) }
+        // From numbers beyond those: none is overwritten before its turn.
+        let first = (connecting.map { $0.1 }.max() ?? 0) + 1
+        var sources: [Descriptor] = []
+        defer { withExtendedLifetime(sources) {} }
+        for (descriptor, number) in connecting {
+            let source = fcntl(descriptor.number, F_DUPFD_CLOEXEC, first)
+            guard source >= 0 else { throw Errno(rawValue: errno) }
+            sources.append(Descriptor(owning: source))
+            posix_spawn_file_actions_adddup2(&actions, source, number)
+        }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -56,7 +56,7 @@ package struct MountTable {
     private static func list(_ bytes: ArraySlice<UInt8>) -> [String] { text(bytes).split(separator: ",").map(String.init) }
 
     /// Space, tab, newline, hash and backslash are written as a backslash and three octal digits.
-    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    package static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = bytes
         while let byte = rest.popFirst() {

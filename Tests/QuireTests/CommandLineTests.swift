@@ -154,6 +154,30 @@ struct CommandLineTests {
     }
 }
 
+struct NetworkExportsTests {
+    @Test func exportedFoldersAreFound() {
+        let text = """
+            # /commented *(rw)
+            /srv/docs\t192.168.1.0/24(rw,sync)
+            "/home/a b" *(ro) \\
+                host(rw)
+            /media/with\\040space *
+            /all *(rw,crossmnt)
+            /none *(rw)
+            """
+        let exports = NetworkExports(parsing: [Array(text.utf8)])
+        func reaching(_ path: String) -> String? { exports.reaching(Array(path.utf8)).map { String(decoding: $0, as: UTF8.self) } }
+        #expect(reaching("/srv/docs") == "/srv/docs")
+        #expect(reaching("/srv") == "/srv/docs", "a folder in the mount")
+        #expect(reaching("/srv/docs/mnt") == nil, "another file system")
+        #expect(reaching("/home/a b") == "/home/a b")
+        #expect(reaching("/media/with space") == "/media/with space")
+        #expect(reaching("/all/below") == "/all")
+        #expect(reaching("/commented") == nil)
+        #expect(reaching("/no") == nil)
+    }
+}
+
 struct StoreLockTests {
     @Test func aSecondDaemonIsToldOfTheFirst() throws {
         try withFolder { folder in

@@ -147,7 +147,8 @@ final class Locator: Sendable {
         }
     }
 
-    private func open(_ name: EntryName, in parent: Descriptor, flags: Int32, as node: Node) throws(Errno) -> Descriptor {
+    /// Opens what has a name in a folder, if that is the node's file.
+    func open(_ name: EntryName, in parent: Descriptor, flags: Int32, as node: Node) throws(Errno) -> Descriptor {
         // O_NONBLOCK: a FIFO put there from outside must not hold the thread; on a regular file it means nothing.
         let opened = try name.withCString { (path) throws(Errno) in
             try Descriptor(opening: path, in: parent, flags: flags | O_NONBLOCK)

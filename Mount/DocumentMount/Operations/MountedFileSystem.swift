@@ -130,7 +130,8 @@ final class MountedFileSystem: FileSystemOperations {
         let hasLinks = status.st.st_nlink > 1 && !node.isFolder
         let isShortlived = node.state.withLock { state in
             state.told = Node.Seen(status.st)
-            return state.unheardWriters > 0 || state.hasOtherNames || hasLinks || isBeingSaved
+            // Of what comes by the node that has taken its place the kernel does not know here.
+            return state.unheardWriters > 0 || state.hasOtherNames || hasLinks || isBeingSaved || node.isDisplaced.load(ordering: .relaxed)
         }
         return Attributes(status: presented(status), validity: isShortlived ? .none : cacheTime)
     }
@@ -224,7 +225,9 @@ final class MountedFileSystem: FileSystemOperations {
     func supersededEntry() throws(Errno) -> Entry {
         guard let node = saves.watches.takeAsked() else { throw .noSuchFileOrDirectory }
         do throws(Errno) {
-            let status = try locator.status(of: node)
+            var status = try locator.status(of: node)
+            // Its file may have a name still: as the document's, by another node, or as what is kept for `quire recover`.
+            if node.state.withLock({ $0.isSuperseded }) { status.st.st_nlink = 0 }
             guard status.st.st_nlink == 0 else { throw .noSuchFileOrDirectory }
             var entry = entry(for: node, status)
             (entry.validity, entry.attributes.validity) = (.none, .none)

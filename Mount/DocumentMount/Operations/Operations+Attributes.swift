@@ -72,11 +72,13 @@ extension MountedFileSystem {
                 return status
             }
         } else {
-            status = try changed(node, handle, to: changes, caller)
+            let standIn = handle == nil ? saves.standIn(for: node) : nil
+            status = try changed(standIn ?? node, handle, to: changes, caller)
+            if let standIn { session.current?.notifier.contentsChanged(ofFile: standIn, table) }
             if handle.map({ !$0.isElsewhere }) ?? true { noteTimes(of: node, changes, status) }
         }
         if !node.isRegular { saves.store.leftNames.removeAgain() }
-        if changes.isMoreThanAccess { tellOfChange(of: node, changes, handle, caller) }
+        if changes.isMoreThanAccess { tellOfChange(of: saves.standIn(for: node) ?? node, changes, handle, caller) }
         return attributes(of: node, status)
     }
 

@@ -140,16 +140,19 @@ extension MountedFileSystem {
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
+        let isRepeated = flags & CL_O_LARGEFILE != 0 && saves.takeMark(caller, at: node)
         while true {
-            if let opened = try openedForReading(node, flags: flags, caller) { return opened }
+            if let opened = try openedForReading(node, flags: flags, caller, isRepeated: isRepeated) { return opened }
         }
     }
 
     /// Nil if the node is another version's by now than what was opened.
-    private func openedForReading(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode)? {
+    private func openedForReading(
+        _ node: Node, flags: Int32, _ caller: Caller, isRepeated: Bool
+    ) throws(Errno) -> (FileHandle, OpenMode)? {
         // Then it is known whether the caller may have that.
         let isKnown = node.isExchanged.load(ordering: .sequentiallyConsistent) || flags & CL_O_LARGEFILE == 0
-        let isLed = try saves.leadOn(node, flags: flags, caller)
+        let isLed = try saves.leadOn(node, flags: flags, caller, isRepeated: isRepeated)
         let instead = isLed ? try saves.openedInstead(of: node, flags: flags, caller) : nil
         let served = instead?.node ?? node
         let descriptor: Descriptor
@@ -170,8 +173,9 @@ extension MountedFileSystem {
         let writable = flags & O_ACCMODE != O_RDONLY
         try workspaces.openForWriting(node, flags: flags, caller)
         try saves.leadOnFromRemoved(node, flags: flags, caller)
+        let isRepeated = saves.takeMark(caller, at: node)
         while true {
-            let opening = try saves.open(node, flags: flags, caller)
+            let opening = try saves.open(node, flags: flags, caller, isRepeated: isRepeated)
             if opening.decision.version == nil { saves.pins.willWrite(opening.file, by: privileges.user(caller)) }
             if Self.hasSetIDBits(opening.status), caller.uid != 0 {
                 // Passed through by a handle that was closed, whose RELEASE is on its way: the bits would go with this open.

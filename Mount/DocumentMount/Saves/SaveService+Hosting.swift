@@ -1,4 +1,5 @@
 import CLinux
+import Coordination
 import FuseKernel
 import Glibc
 import StorePrimitives
@@ -47,14 +48,16 @@ extension SaveService {
 
     /// Gives the published version a second node, unless the node is another version's, or its name cannot stand still.
     private func displace(_ node: Node, _ versions: DocumentVersions, _ caller: Caller) {
+        let process = processes.process(of: caller.thread)
         // A save that is being published has its plans with the node.
         let isDisplaced = versions.turn.withLock {
             locator.names.changing {
                 versions.naming.withLock { () -> Bool in
                     guard versions.state.withLock({ $0.published === node }), let link = node.currentLink, !node.hasOtherNames,
-                        (try? awaitFreeNameChanges(of: node)) != nil, let file = try? locator.pathDescriptor(of: node)
+                        (try? awaitFreeNameChanges(of: node)) != nil, let folder = try? locator.folder(link.parent),
+                        let file = try? locator.open(link.name, in: folder, flags: CL_O_PATH | O_NOFOLLOW, as: node)
                     else { return false }
-                    return link.parent.nameChanges.during { displace(node, at: link, file, versions, caller) }
+                    return link.parent.nameChanges.during { displace(node, at: link, file, versions, caller, process) }
                 }
             }
         }
@@ -63,26 +66,36 @@ extension SaveService {
     }
 
     /// With all names, the document's too, standing still.
-    private func displace(_ node: Node, at link: Node.Link, _ file: Descriptor, _ versions: DocumentVersions, _ caller: Caller) -> Bool {
+    private func displace(
+        _ node: Node, at link: Node.Link, _ file: Descriptor, _ versions: DocumentVersions, _ caller: Caller, _ process: SaveProcess?
+    ) -> Bool {
         let standIn = Node(standingInFor: node)
         _ = standIn.versions.storeIfNil(versions)
         link.name.withCString { _ = standIn.seen(in: link.parent, name: $0, hasOtherNames: false) }
-        let isDisplaced = withMachine(of: versions, node) { state, machine in
-            guard state.published === node else { return false }
+        let writers = withMachine(of: versions, node) { state, machine -> [FileHandle]? in
+            guard state.published === node else { return nil }
             table.replace(node, by: standIn)
             node.isDisplaced.store(true, ordering: .sequentiallyConsistent)
             machine.renamePublished(to: standIn.versionID)
             state.published = standIn
             state.others += 1
-            return true
+            return state.handles.values.filter { $0.served === node }
         }
-        guard isDisplaced else { return false }
-        node.superseded(by: processes.process(of: caller.thread), pin: Pin(file, for: caller.uid, of: shares))
-        for handle in node.state.withLock({ $0.handles }) where handle.isWritable && !handle.isElsewhere {
-            // It writes the document's file, by an inode of the kernel that readers do not have.
+        guard let writers else { return false }
+        node.superseded(by: process, pin: Pin(file, for: caller.uid, of: shares))
+        // They write the document's file, by inodes of the kernel that readers do not have.
+        for handle in writers {
             let flags = handle.flags & (Self.openFlagsKept | O_APPEND)
             if let file = try? locator.reopened(handle.descriptor, flags: flags) { handle.redirect(to: file, of: standIn) }
         }
         return true
+    }
+
+    /// The node that took the place of a displaced one, as long as its file is the document. One atomic look for others.
+    func standIn(for node: Node) -> Node? {
+        guard node.isDisplaced.load(ordering: .relaxed), let published = node.versions.load()?.state.withLock({ $0.published }),
+            published !== node, published.identity == node.identity
+        else { return nil }
+        return published
     }
 }

@@ -10,10 +10,10 @@ extension SaveService {
     /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
     /// there now. An open without a path, as through /proc/self/fd, comes back: it is to read the published version, as on a plain folder (true).
     /// The kernel's own opens, which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c).
-    func leadOn(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> Bool {
+    ///
+    /// - Parameter isRepeated: see `takeMark`.
+    func leadOn(_ node: Node, flags: Int32, _ caller: Caller, isRepeated: Bool) throws(Errno) -> Bool {
         guard flags & CL_O_LARGEFILE != 0 else { return false }
-        // Taken by whatever it finds: left behind, the mark would be the thread's next open's.
-        let isRepeated = sentOn.areSome && sentOn.take(caller.thread, at: node.place)
         guard let versions = node.versions.load(), versions.isSuperseded(node) || isExchanged(node, versions, for: caller) else { return false }
         guard isRepeated || caller.thread <= 0 else {
             sentOn.note(caller.thread)
@@ -21,6 +21,10 @@ extension SaveService {
         }
         return true
     }
+
+    /// Whether this open(2) was answered ESTALE before: it is not to be so twice. Taken once for each OPEN, by whatever that finds: left
+    /// behind, the mark would be the thread's next open's.
+    func takeMark(_ caller: Caller, at node: Node) -> Bool { sentOn.areSome && sentOn.take(caller.thread, at: node.place) }
 
     /// The published version, open for reading, for an open that came with another one's node. Nil if the caller may not read it, or is to have
     /// the version that was asked for.
@@ -80,6 +84,7 @@ extension SaveService {
     /// The version whose attributes are asked for or changed by a request that came with `node`: another one, if that replaced it while
     /// the request was on its way.
     func changed(_ node: Node, by caller: Caller) -> Node {
+        if let standIn = standIn(for: node) { return standIn }
         guard let versions = node.versions.load(), versions.isSuperseded(node),
             cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.longestRequest,
             let published = versions.state.withLock({ $0.published }), mayBeLedOn(caller, from: node, to: published)

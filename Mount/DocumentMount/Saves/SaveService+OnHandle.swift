@@ -18,7 +18,8 @@ extension SaveService {
     /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. With no
     /// lock held.
     func beginOnHandle(_ handle: FileHandle, _ caller: Caller) {
-        guard handle.decision.reason == .notTruncating, handle.version == nil, handle.redirectedTo == nil, let node = document(of: handle)
+        guard handle.decision.reason == .notTruncating, handle.version == nil, let node = document(of: handle),
+            handle.redirectedTo.map({ $0 === node }) ?? true
         else { return }
         var status = cl_status()
         guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0,
@@ -42,7 +43,8 @@ extension SaveService {
 
     /// The node whose file the handle writes, as it was opened.
     private func document(of handle: FileHandle) -> Node? {
-        handle.isElsewhere ? handle.node.versions.load().flatMap { versions in versions.state.withLock { $0.published } } : handle.node
+        guard handle.isElsewhere || handle.redirectedTo != nil else { return handle.node }
+        return handle.node.versions.load().flatMap { versions in versions.state.withLock { $0.published } }
     }
 
     private func reasonToTruncateLive(_ handle: FileHandle, _ link: Node.Link, _ status: cl_status) -> LiveReason? {
@@ -121,6 +123,8 @@ extension SaveService {
         }
         guard let version = exchanged else {
             copy.discard()
+            // As such it is forgotten.
+            versions.state.withLock { $0.others += 1 }
             return table.forget(standing, count: 1)
         }
         for other in node.state.withLock({ $0.handles }) where !other.isElsewhere {

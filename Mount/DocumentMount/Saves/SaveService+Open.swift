@@ -39,9 +39,11 @@ extension SaveService {
     }
 
     /// Throws ESTALE to have the kernel walk the path again, after which the caller comes with another version.
-    func open(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool = false) throws(Errno) -> Opening {
+    ///
+    /// - Parameter isRepeated: see `takeMark`, which is taken here if nil.
+    func open(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool = false, isRepeated: Bool? = nil) throws(Errno) -> Opening {
         do throws(Errno) {
-            return try opened(node, flags: flags, caller, creates: creates)
+            return try opened(node, flags: flags, caller, creates: creates, isRepeated ?? takeMark(caller, at: node))
         } catch {
             if error == .staleNFSFileHandle {
                 sentOn.note(caller.thread, at: node.place, flags: flags, in: node.versions.load())
@@ -51,8 +53,9 @@ extension SaveService {
         }
     }
 
-    private func opened(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool) throws(Errno) -> Opening {
-        let isRepeated = sentOn.areSome && sentOn.take(caller.thread, at: node.place)
+    private func opened(
+        _ node: Node, flags: Int32, _ caller: Caller, creates: Bool, _ isRepeated: Bool
+    ) throws(Errno) -> Opening {
         var request = OpenRequest(
             version: node.versionID, handle: FileHandle.nextSaveHandle,
             caller: SaveCaller(thread: ThreadID(caller.thread), process: placeholder(caller)),
@@ -347,6 +350,24 @@ extension SaveService {
     /// The handle is there: from now on it may be led to another file. Ends what the open brought to an end.
     func registered(_ handle: FileHandle, _ opening: Opening) {
         guard let versions = opening.versions else { return }
+        if moved(handle, opening, versions) != nil {
+            // With no version being put in place, which would lead it on to that.
+            versions.turn.withLock {
+                guard let written = moved(handle, opening, versions),
+                    let file = try? locator.opened(written, flags: handle.flags & (Self.openFlagsKept | O_APPEND))
+                else { return }
+                handle.redirect(to: file, of: written)
+                if handle.isWritable { session.current?.notifier.attributesChangedNow(of: table.id(of: written)) }
+            }
+        }
+        try? carryOut(opening.then, versions)
+        settle(versions)
+    }
+
+    /// The version that a handle is to be led to: another one was published between the decision and now, or it writes the published one by
+    /// another's node, which is to be known there, too. Nil if it is as it should be.
+    private func moved(_ handle: FileHandle, _ opening: Opening, _ versions: DocumentVersions) -> Node? {
+        if let redirected = handle.redirectedTo, versions.state.withLock({ $0.published === redirected }) { return nil }
         let moved = ifActive(versions) { state, machine -> Node? in
             guard let published = state.published else { return nil }
             if handle.isWritable {
@@ -366,16 +387,8 @@ extension SaveService {
             else { return nil }
             return published
         }
-        // Another version was published between the decision and now. What writes the published one by another's node is to be known there, too.
         let isUnheard = handle.isWritable && handle.decision.isElsewhere && opening.decision.version == nil
-        if let written = moved ?? (isUnheard ? opening.served : nil),
-            let file = try? locator.opened(written, flags: handle.flags & (Self.openFlagsKept | O_APPEND))
-        {
-            handle.redirect(to: file, of: written)
-            if handle.isWritable { session.current?.notifier.attributesChangedNow(of: table.id(of: written)) }
-        }
-        try? carryOut(opening.then, versions)
-        settle(versions)
+        return moved ?? (isUnheard ? opening.served : nil)
     }
 }
 

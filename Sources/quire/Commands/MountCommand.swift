@@ -116,6 +116,9 @@ struct MountCommand: ParsableCommand {
             kill(pid, SIGTERM)
             throw CommandFailure("\(shown(request.mountPoint)): the mount does not answer; see \(folders.state)/log")
         }
+        if let exported = NetworkExports.current().reaching(request.mountPoint) {
+            Output.error("quire: \(shown(exported)) is exported by NFS: \(NetworkExports.finding); \(NetworkExports.remedy)")
+        }
     }
 
     private func makeRequest() throws(CommandFailure) -> MountRequest {

@@ -41,7 +41,7 @@ enum SystemChecks {
         let isRoot = getuid() == 0
         return [
             device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(), fstab(),
-            passthrough(), rings(isRoot: isRoot), attributes(of: folder), openFiles(), watches(), thumbnails(),
+            passthrough(), rings(isRoot: isRoot), attributes(of: folder), openFiles(), watches(), thumbnails(), exports(of: folder),
         ]
     }
 
@@ -59,6 +59,14 @@ enum SystemChecks {
                 remedy: "install the packages bubblewrap and libvips42, and \(WorkerProgram.name) beside quire; the kernel must let users "
                     + "make namespaces")
         }
+    }
+
+    private static func exports(of folder: [UInt8]) -> SystemCheck {
+        let path = (try? CanonicalPath.resolve(folder)) ?? folder
+        guard let exported = NetworkExports.current().reaching(path) else {
+            return SystemCheck("NFS", .ok, "\(shown(path)) is not exported")
+        }
+        return SystemCheck("NFS", .advice, "\(shown(exported)) is exported: \(NetworkExports.finding)", remedy: NetworkExports.remedy)
     }
 
     private static func device() -> SystemCheck {

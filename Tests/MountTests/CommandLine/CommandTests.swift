@@ -128,6 +128,18 @@ extension MountTests {
             }
         }
 
+        /// This kernel has no NFS server: what is said of it is all that there is.
+        @Test func whoExportsAMountByNFSIsToldThatSambaIsTheWay() throws {
+            try withMount { mount in
+                try mount.unmount()
+                let told = try mount.shell("""
+                    cp -a /etc "$T/etc"; printf '"%s" *(rw)\\n' "$M" >"$T/etc/exports"
+                    unshare -m bash -c 'source "$PRELUDE"; mount --bind "$T/etc" /etc; quire doctor "$M"; quire mount "$S" "$M" -o restart=off 2>&1; quire unmount "$M"' | grep -c 'share it by Samba'
+                    """, in: "/")
+                #expect(told == "2")
+            }
+        }
+
         @Test func aPathInTheMountLeadsToTheSocket() throws {
             try withMount(prepare: "mkdir d; touch d/a") { mount in
                 let socket = try mount.shell("getfattr --only-values -n user.quire.socket d/a")

@@ -99,14 +99,14 @@ extension MountTests {
                         bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev \\
                             --bind "$(dirname "$(dirname "$ONE")")" /documents --chdir "/documents/$(basename "$(dirname "$ONE")")" -- "$@"
                     }
-                    inside sh -c 'cat doc; printf over >doc; cat doc'; seen over
+                    inside sh -c 'cat doc; printf over >doc'; seen over; inside cat doc
                     inside sh -c 'printf renamed >.doc.new; mv .doc.new doc; cat doc'; seen renamed
                     inside python3 -c '
                     import mmap, os
                     file = os.open("doc", os.O_RDWR | os.O_TRUNC); os.ftruncate(file, 6); content = mmap.mmap(file, 6); content[:] = b"mapped"
                     content.flush(); content.close(); os.close(file)'; seen mapped
                     inside sh -c 'cat doc'
-                    """) == "oldoverover\nrenamedrenamed\nmapped\nmapped")
+                    """) == "oldover\noverrenamedrenamed\nmapped\nmapped")
             }
         }
     }
