@@ -15,7 +15,8 @@ struct ModelExercise {
     private var mapping: Mapping?
     /// Opened with O_PATH.
     private var place: Int32?
-    /// What a descriptor maps that no path has led to is shown to others when it is synchronized (README, "The limits").
+    /// What a descriptor maps that no path has led to is shown to others when it is synchronized, and the kernel ends a copy by the size that it
+    /// knows (README, "File servers and portals").
     private var canBeMapped = true
     private var number = 0
     private var log: [String] = []
@@ -134,7 +135,7 @@ struct ModelExercise {
 
     private mutating func copyRange() throws {
         let from = aRange(within: model.count)
-        guard !from.isEmpty else { return }
+        guard !from.isEmpty, canBeMapped else { return }
         let target = random.upTo(largest - from.count)
         guard !from.overlaps(target..<(target + from.count)) else { return }
         note("copy \(from) to \(target)")
