@@ -15,8 +15,8 @@ struct ModelExercise {
     private var mapping: Mapping?
     /// Opened with O_PATH.
     private var place: Int32?
-    /// What a descriptor maps that no path has led to is shown to others when it is synchronized, and the kernel ends a copy by the size that it
-    /// knows (README, "File servers and portals").
+    /// The file was opened by its path. Else others see stores through a mapping when it is synchronized, and the kernel ends a copy by the size that
+    /// it knows (README, "File servers and portals").
     private var canBeMapped = true
     private var number = 0
     private var log: [String] = []

@@ -78,7 +78,7 @@ extension MountedFileSystem {
             if handle.map({ !$0.isElsewhere }) ?? true { noteTimes(of: node, changes, status) }
         }
         if !node.isRegular { saves.store.leftNames.removeAgain() }
-        if changes.isMoreThanAccess { tellOfChange(of: saves.standIn(for: node) ?? node, changes, handle, caller) }
+        if changes.isMoreThanAccess { tellOfChange(of: saves.named(node), changes, handle, caller) }
         return attributes(of: node, status)
     }
 

@@ -49,7 +49,7 @@ extension MountedFileSystem {
         if isTags(name), tags.liveInIndex {
             guard let descriptor = try attributeSource(of: node, for: caller) else { throw .notPermitted }
             try tags.setIndexedValue(Array(value), of: descriptor, at: try document(node))
-            return journal.touched(saves.standIn(for: node) ?? node, by: caller, isIndexed: false)
+            return journal.touched(saves.named(node), by: caller, isIndexed: false)
         }
         try changingAttributes(of: node, by: caller) { (node, _) throws(Errno) in
             let descriptor = try locator.pathDescriptor(of: node)
@@ -62,7 +62,7 @@ extension MountedFileSystem {
                 }
             }
         }
-        journal.touched(saves.standIn(for: node) ?? node, by: caller, isIndexed: isTags(name))
+        journal.touched(saves.named(node), by: caller, isIndexed: isTags(name))
     }
 
     func removeExtendedAttribute(_ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>) throws(Errno) {
@@ -71,13 +71,13 @@ extension MountedFileSystem {
         if isTags(name), tags.liveInIndex {
             guard let descriptor = try attributeSource(of: node, for: caller) else { throw .noData }
             try tags.setIndexedValue(nil, of: descriptor, at: try document(node))
-            return journal.touched(saves.standIn(for: node) ?? node, by: caller, isIndexed: false)
+            return journal.touched(saves.named(node), by: caller, isIndexed: false)
         }
         try changingAttributes(of: node, by: caller) { (node, _) throws(Errno) in
             let descriptor = try locator.pathDescriptor(of: node)
             try withProcPath(of: descriptor) { (path) throws(Errno) in _ = try check(cl_removexattr(path, name)) }
         }
-        journal.touched(saves.standIn(for: node) ?? node, by: caller, isIndexed: isTags(name))
+        journal.touched(saves.named(node), by: caller, isIndexed: isTags(name))
     }
 
     private func attributeSource(of node: Node, for caller: Caller) throws(Errno) -> Descriptor? {

@@ -30,7 +30,7 @@ extension MountedFileSystem {
 
     /// The document a node is: a regular file with a name in the store.
     func document(_ node: Node) throws(Errno) -> StorePath {
-        guard node.item == nil, node.isRegular, let path = (saves.standIn(for: node) ?? node).path else { throw .notPermitted }
+        guard node.item == nil, node.isRegular, let path = saves.named(node).path else { throw .notPermitted }
         return path
     }
 

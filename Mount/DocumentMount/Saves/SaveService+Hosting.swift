@@ -32,11 +32,13 @@ extension SaveService {
     ///
     /// - Parameter isLocked: none of them can close it, so they get a tenth of that time to have it read.
     func awaitReaders(of node: Node, besides thread: pid_t, isLocked: Bool) {
-        waitBriefly(looks: isLocked ? Self.readingLooks / 10 : Self.readingLooks) {
-            let now = cl_monotonic_ns()
-            return node.state.withLock { state in
-                state.handles.contains { handle in
-                    !handle.isWritable && !handle.isElsewhere && handle.caller.thread != thread && now - handle.moment < Self.readingTime
+        unlessManyWait {
+            waitWhile(looks: isLocked ? Self.readingLooks / 10 : Self.readingLooks) {
+                let now = cl_monotonic_ns()
+                return node.state.withLock { state in
+                    state.handles.contains { handle in
+                        !handle.isWritable && !handle.isElsewhere && handle.caller.thread != thread && now - handle.moment < Self.readingTime
+                    }
                 }
             }
         }
@@ -84,10 +86,7 @@ extension SaveService {
         guard let writers else { return false }
         node.superseded(by: process, pin: Pin(file, for: caller.uid, of: shares))
         // They write the document's file, by inodes of the kernel that readers do not have.
-        for handle in writers {
-            let flags = handle.flags & (Self.openFlagsKept | O_APPEND)
-            if let file = try? locator.reopened(handle.descriptor, flags: flags) { handle.redirect(to: file, of: standIn) }
-        }
+        redirect(writers, to: file, of: standIn)
         return true
     }
 
@@ -98,4 +97,7 @@ extension SaveService {
         else { return nil }
         return published
     }
+
+    /// The node that has the document's name: the one that took the place of a displaced node, else the node itself.
+    func named(_ node: Node) -> Node { standIn(for: node) ?? node }
 }

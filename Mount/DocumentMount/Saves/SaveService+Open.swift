@@ -364,7 +364,7 @@ extension SaveService {
         settle(versions)
     }
 
-    /// The version that a handle is to be led to: another one was published between the decision and now, or it writes the published one by
+    /// Makes a handle known to the document's state. Returns the version that it is to be led to: another one was published between the decision and now, or it writes the published one by
     /// another's node, which is to be known there, too. Nil if it is as it should be.
     private func moved(_ handle: FileHandle, _ opening: Opening, _ versions: DocumentVersions) -> Node? {
         if let redirected = handle.redirectedTo, versions.state.withLock({ $0.published === redirected }) { return nil }

@@ -222,7 +222,8 @@ extension SaveService {
         } ?? []
     }
 
-    private func redirect(_ handles: [FileHandle], to file: Descriptor, of node: Node) {
+    /// Has handles go on with another file, of that node.
+    func redirect(_ handles: [FileHandle], to file: Descriptor, of node: Node) {
         for handle in handles {
             let flags = handle.flags & (Self.openFlagsKept | O_APPEND)
             if let descriptor = try? locator.reopened(file, flags: flags) { handle.redirect(to: descriptor, of: node) }

@@ -168,21 +168,21 @@ final class SaveService: Sendable {
     /// those that RELEASE has ended: what close(2) has answered, or the end of a process has shown, is to be seen by who
     /// looks afterwards.
     func awaitDoubtfulEnds(_ versions: DocumentVersions) {
-        defer { waiting.subtract(1, ordering: .relaxed) }
-        guard waiting.wrappingAdd(1, ordering: .relaxed).oldValue < Self.maximumWaiting else { return }
-        waitWhile {
-            let now = Self.now
-            return ifActive(versions) { state, machine in
-                state.working.contains { id, version in
-                    !version.isEnding.load(ordering: .relaxed) && machine.holders(of: id) != nil
-                        && isReleaseExpected(of: version, now)
-                }
-            } ?? false
-        }
-        waitWhile(looks: Self.endingLooks) {
-            ifActive(versions) { state, _ in
-                state.working.values.contains { $0.isEnding.load(ordering: .relaxed) }
-            } ?? false
+        unlessManyWait {
+            waitWhile {
+                let now = Self.now
+                return ifActive(versions) { state, machine in
+                    state.working.contains { id, version in
+                        !version.isEnding.load(ordering: .relaxed) && machine.holders(of: id) != nil
+                            && isReleaseExpected(of: version, now)
+                    }
+                } ?? false
+            }
+            waitWhile(looks: Self.endingLooks) {
+                ifActive(versions) { state, _ in
+                    state.working.values.contains { $0.isEnding.load(ordering: .relaxed) }
+                } ?? false
+            }
         }
     }
 
@@ -197,11 +197,11 @@ final class SaveService: Sendable {
         return true
     }
 
-    /// The same, unless many threads wait already.
-    func waitBriefly(looks: Int, isWaitedFor: () -> Bool) {
+    /// Runs what waits, unless many threads wait already.
+    func unlessManyWait(_ wait: () -> Void) {
         defer { waiting.subtract(1, ordering: .relaxed) }
         guard waiting.wrappingAdd(1, ordering: .relaxed).oldValue < Self.maximumWaiting else { return }
-        waitWhile(looks: looks, isWaitedFor: isWaitedFor)
+        wait()
     }
 
     /// Looks again and again until nobody is waited for any more, or the time is up.

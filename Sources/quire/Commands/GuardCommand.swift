@@ -45,7 +45,7 @@ struct GuardCommand: ParsableCommand {
     @Option var again: MountedFolders
 
     func run() throws {
-        // What it reports to a daemon that has just died ends nothing.
+        // A report to a daemon that has just died does not end this process.
         signal(SIGPIPE, SIG_IGN)
         let watch = cl_watch_parent(daemon)
         guard watch >= 0 || watch == -ESRCH else { throw ExitCode.failure }

@@ -7,7 +7,7 @@ import StorePrimitives
 package struct NetworkExports {
     private struct Export {
         let path: [UInt8]
-        /// What is mounted below it is exported with it.
+        /// File systems mounted below it are exported with it.
         let crosses: Bool
     }
     private let exports: [Export]
@@ -28,7 +28,7 @@ package struct NetworkExports {
         }?.path
     }
 
-    /// What clients would meet, and what to do instead.
+    /// The consequence for clients, and the remedy.
     package static let finding = "NFS clients would meet \"Stale file handle\" there, and their saves are not whole"
     package static let remedy = "share it by Samba (smbd): its clients' saves are transactions"
 

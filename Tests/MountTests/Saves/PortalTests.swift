@@ -89,7 +89,7 @@ extension MountTests {
             }
         }
 
-        /// What apps do in a sandbox of Flatpak's kind, where the portal's folder is all that they have. Locks the portal refuses itself (ENOSYS).
+        /// An app in a sandbox of Flatpak's kind has the portal's folder alone. The portal refuses locks itself (ENOSYS).
         @Test(arguments: SaveMount.accounts)
         func anAppInASandboxSavesInEveryWay(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "printf old >doc") { (mount: Mount) throws in

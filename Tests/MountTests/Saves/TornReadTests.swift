@@ -19,24 +19,25 @@ extension MountTests {
             }
         }
 
+        /// - Parameter start: as in `SaveExerciser/saver.h`.
+        private func expectNoneTorn(_ kind: SaveMount, start: String, reads: Int, _ readers: String) throws {
+            try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
+                #expect(try mount.shell(
+                    "START=\(start) SaveExerciser torn doc 1 \(reads) 1048576 300 \(readers)", limit: .seconds(3600)
+                ) == Self.noneTorn)
+            }
+        }
+
         /// Savers that open the document through /proc/self/fd: the kernel changes the size of the inode that readers came to.
         @Test(arguments: SaveMount.allCases)
         func noReadIsTornOfASaveThroughProc(kind: SaveMount) throws {
-            try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
-                #expect(try mount.shell(
-                    "START=reopened SaveExerciser torn doc 1 \(isLongRun ? 16_700 : 60) 1048576 300 \(Self.readers)", limit: .seconds(3600)
-                ) == Self.noneTorn)
-            }
+            try expectNoneTorn(kind, start: "reopened", reads: isLongRun ? 16_700 : 60, Self.readers)
         }
 
         /// Savers that cut it off by ftruncate(2). Calls that go by the kernel's size of the inode may meet its end too early (README).
         @Test(arguments: SaveMount.allCases)
         func noReadIsTornOfASaveByFtruncate(kind: SaveMount) throws {
-            try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
-                #expect(try mount.shell(
-                    "START=late SaveExerciser torn doc 1 \(isLongRun ? 25_000 : 100) 1048576 300 read pread read pread", limit: .seconds(3600)
-                ) == Self.noneTorn)
-            }
+            try expectNoneTorn(kind, start: "late", reads: isLongRun ? 25_000 : 100, "read pread read pread")
         }
 
         /// Answers to readdir that are on their way when a version is published may not bring the old one back.
