@@ -63,6 +63,24 @@ import Testing
         _ = document.close(others, by: other)
     }
 
+    /// A file server has the document open for another client, which has yet to do something.
+    @Test func aRelaysUnusedHandleIsInNoSavesWay() throws {
+        let document = Document()
+        let relay = SaveCaller(thread: ThreadID(11), process: other.process, isRelay: true)
+        let unused = opened(document, by: relay)
+        var handle = opened(document, by: saver)
+        handle.version = try #require(begin(document, handle))
+        #expect(document.close(handle, by: saver) == .replaced)
+        // It has gone along, and begins a save of its own, beside another one.
+        #expect(document.saves.version(of: unused.handle) == document.saves.published)
+        let overwriting = document.open(saver)
+        #expect(overwriting.kind == .transactional)
+        #expect(document.saves.reasonToTruncateLive(unused.handle, by: relay) == nil)
+        // What is written by it is the document's.
+        document.saves.wrote(unused.handle, by: nil, end: 1, now: document.now)
+        #expect(document.close(overwriting, by: saver) == .inPlace)
+    }
+
     @Test func anotherSaveKeepsItFromBeginning() {
         let document = Document()
         let handle = opened(document, by: saver)

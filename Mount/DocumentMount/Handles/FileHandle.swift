@@ -21,6 +21,8 @@ final class FileHandle: Sendable {
         var version: WorkingVersion?
         /// It writes that by another version's node.
         var hosted: HostedWriting?
+        /// A relay has opened it to write, without O_TRUNC.
+        var isRelayed = false
     }
 
     /// A save that began on an open handle, or on another one of its process.
@@ -52,6 +54,8 @@ final class FileHandle: Sendable {
     private let later = AtomicLazyReference<LaterSave>()
     /// The working copy of a save that began after it was opened (`SaveService.beginOnHandle`).
     var laterVersion: WorkingVersion? { later.load()?.version }
+    /// Opened by a relay without O_TRUNC, for one of its clients, and not written by yet: it is in no save's way.
+    let isUnused: Atomic<Bool>
     /// It counts for its caller.
     let isCounted = Atomic<Bool>(false)
     /// A FLUSH has come since the daemon last saw it used.
@@ -80,6 +84,8 @@ final class FileHandle: Sendable {
         isRefreshing = Atomic(refreshed != nil)
         self.isNew = isNew
         self.decision = decision
+        // With a backing a mapping is of that file, and nothing tells of what is stored by it.
+        isUnused = Atomic(decision.isRelayed && isDirect && mode.backing == nil)
     }
 
     /// The working copy that it was opened on, or that it writes since a save began on it.

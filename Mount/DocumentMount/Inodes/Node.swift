@@ -256,7 +256,7 @@ extension Node {
     }
 
     /// Whether a program has the node's own file open by it.
-    var isOpenAsItself: Bool { state.withLock { !$0.handles.allSatisfy(\.isElsewhere) } }
+    var isOpenAsItself: Bool { state.withLock { $0.handles.contains { $0.served === self && !$0.isElsewhere } } }
 
     /// The file has changed places with a copy of it, whose node has its name from now on: it is the working copy of a save.
     func exchanged(pin: Pin) {

@@ -65,6 +65,7 @@ extension MountedFileSystem {
         }
         let handle = handle.map { FileHandle.of($0) }
         let status: cl_status
+        var target = node
         if changes.size == nil {
             status = try changingAttributes(of: node, by: caller) { (node, isSame) throws(Errno) in
                 let status = try changed(node, isSame ? handle : nil, to: changes, caller)
@@ -72,14 +73,18 @@ extension MountedFileSystem {
                 return status
             }
         } else {
-            let standIn = handle == nil ? saves.standIn(for: node) : nil
-            status = try changed(standIn ?? node, handle, to: changes, caller)
-            if let standIn { session.current?.notifier.contentsChanged(ofFile: standIn, table) }
-            if handle.map({ !$0.isElsewhere }) ?? true { noteTimes(of: node, changes, status) }
+            if handle == nil { target = saves.resized(node, by: caller) }
+            let result = try changed(target, handle, to: changes, caller)
+            if handle.map({ !$0.isElsewhere }) ?? true { noteTimes(of: target, changes, result) }
+            if target !== node { session.current?.notifier.contentsChanged(ofFile: target, table) }
+            // The kernel cuts its pages of the node off at the size that it is told.
+            status = target === node ? result : try locator.status(of: node)
         }
         if !node.isRegular { saves.store.leftNames.removeAgain() }
-        if changes.isMoreThanAccess { tellOfChange(of: saves.named(node), changes, handle, caller) }
-        return attributes(of: node, status)
+        if changes.isMoreThanAccess { tellOfChange(of: saves.named(target), changes, handle, caller) }
+        var attributes = attributes(of: node, status)
+        if target !== node { attributes.validity = .none }
+        return attributes
     }
 
     /// Runs what changes a file's attributes, with the node of the version to change, while no other version takes the document's

@@ -15,6 +15,7 @@ extension MountedFileSystem {
         let handle = FileHandle.of(handle)
         if handle.isFlushed.load(ordering: .relaxed) { handle.isFlushed.store(false, ordering: .relaxed) }
         guard let version = handle.version else {
+            saves.willWriteLive(handle)
             return try write(data, to: handle.descriptor, of: handle, caller, offset)
         }
         return try saves.writing(handle, version, by: caller, at: offset, count: data.count) { (file) throws(Errno) in
@@ -76,7 +77,10 @@ extension MountedFileSystem {
                 try check(cl_copy_file_range(source.number, offset, file.number, newOffset, count, flags))
             }
         }
-        guard let version = target.version else { return try copy(target.descriptor) }
+        guard let version = target.version else {
+            saves.willWriteLive(target)
+            return try copy(target.descriptor)
+        }
         return try saves.writing(target, version, by: caller, at: newOffset, count: count, copy)
     }
 }

@@ -341,7 +341,9 @@ extension MountedFileSystem {
     ) -> (FileHandle, OpenMode)? {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
-        let isRelay = decision.reason == .notTruncating && saves.processes.isRelay(caller.thread)
+        let isRelay = isWritable && decision.reason == .notTruncating && saves.processes.isRelay(caller.thread)
+        var decision = decision
+        decision.isRelayed = isRelay
         return node.state.withLock { state in
             if !isAmongSaves {
                 let isActive = node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false
@@ -432,7 +434,7 @@ extension MountedFileSystem {
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
     /// passthrough. `published`: as a save had left it, which was told of.
     private func noteWriting(_ node: Node, by handle: FileHandle, _ now: Node.Seen?, published: Node.Seen? = nil) {
-        guard let now, !now.isRemoved else { return }
+        guard let now, !now.isRemoved, !handle.isUnused.load(ordering: .relaxed) else { return }
         if let before = published ?? handle.before.map({ Node.Seen($0.st) }), before.hasContent(of: now) { return }
         journal.written(node, handle.caller)
     }

@@ -38,6 +38,11 @@ final class DocumentVersions: Sendable {
             return body(&self, &own)
         }
 
+        /// A working copy's node, or the published version's.
+        func node(of version: VersionID) -> Node? {
+            working[version]?.node ?? (published?.versionID == version ? published : nil)
+        }
+
         /// Whether the node is not the published version's.
         func isOther(_ node: Node) -> Bool { node.identity != identity || node.isDisplaced.load(ordering: .sequentiallyConsistent) }
 

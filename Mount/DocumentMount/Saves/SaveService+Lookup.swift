@@ -1,6 +1,7 @@
 import CLinux
 import Coordination
 import FuseKernel
+import Glibc
 import StorePrimitives
 import SystemPackage
 import Synchronization
@@ -83,10 +84,22 @@ extension SaveService {
 
     /// With the document's state held.
     private func held(_ version: VersionID?, _ state: borrowing DocumentVersions.State) -> Node? {
-        guard let version else { return nil }
-        let node = state.working[version]?.node ?? (state.published?.versionID == version ? state.published : nil)
+        let node = version.flatMap { state.node(of: $0) }
         if let node { table.hold(node) }
         return node
+    }
+
+    /// The version whose size truncate(2) changes: the one that a LOOKUP finds for the caller. The request may have come by a name that the
+    /// kernel has yet to forget, or through /proc/self/fd.
+    func resized(_ node: Node, by caller: Caller) -> Node {
+        guard let versions = node.versions.load() else { return node }
+        let isActive = versions.isActive.load(ordering: .acquiring)
+        guard isActive || versions.isSuperseded(node) else { return node }
+        let asker = isActive ? saver(caller, for: versions) : SaveCaller(thread: ThreadID(caller.thread), process: nil)
+        let found = ifActive(versions) { state, machine in state.node(of: machine.lookup(asker)) }
+            ?? versions.state.withLock { $0.published }
+        guard let found, found !== node else { return node }
+        return versions.working(found) != nil || mayBeLedOn(caller, from: node, to: found, use: W_OK) ? found : node
     }
 
     /// A document has one name more, with which its working copies are shown too.

@@ -18,12 +18,13 @@ extension SaveService {
     /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. With no
     /// lock held.
     func beginOnHandle(_ handle: FileHandle, _ caller: Caller) {
+        let isUnused = handle.isUnused.load(ordering: .relaxed)
         guard handle.decision.reason == .notTruncating, handle.version == nil, let node = document(of: handle),
             handle.redirectedTo.map({ $0 === node }) ?? true
         else { return }
         var status = cl_status()
         guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0,
-            handle.isUnwritten(status)
+            isUnused || handle.isUnwritten(status)
         else { return }
         if let reason = reasonToTruncateLive(handle, link, status) { return counters.withLock { $0.count(.live(reason)) } }
         let versions = node.versions.storeIfNil(DocumentVersions(of: node))
@@ -98,6 +99,7 @@ extension SaveService {
             copy.discard()
             return table.forget(working, count: 1)
         }
+        handle.isUnused.store(false, ordering: .relaxed)
         handle.saves(to: version, host(on: handle.node, versions, beginning.caller, isLocked: true))
         handle.redirect(to: file, of: working)
         began(by: beginning, link, versions)
@@ -128,7 +130,7 @@ extension SaveService {
             return table.forget(standing, count: 1)
         }
         for other in node.state.withLock({ $0.handles }) where !other.isElsewhere {
-            if other.isWritable {
+            if other.isWritable, !other.isUnused.load(ordering: .relaxed) {
                 other.saves(to: version)
             } else if other.isDirect, processes.process(of: other.caller.thread) != beginning.process,
                 let file = try? locator.reopened(copy.file, flags: other.flags & Self.openFlagsKept)

@@ -364,8 +364,8 @@ extension SaveService {
         settle(versions)
     }
 
-    /// Makes a handle known to the document's state. Returns the version that it is to be led to: another one was published between the decision and now, or it writes the published one by
-    /// another's node, which is to be known there, too. Nil if it is as it should be.
+    /// Makes a handle known to the document's state. Returns the version that it is to be led to: another one was published between the
+    /// decision and now, or it writes the published one by another's node, which is to be known there, too. Nil if it is as it should be.
     private func moved(_ handle: FileHandle, _ opening: Opening, _ versions: DocumentVersions) -> Node? {
         if let redirected = handle.redirectedTo, versions.state.withLock({ $0.published === redirected }) { return nil }
         let moved = ifActive(versions) { state, machine -> Node? in
@@ -375,7 +375,8 @@ extension SaveService {
                 // The machine that decided may be gone, and this one made before the handle was there to be seen.
                 if machine.version(of: handle.decision.save) == nil {
                     machine.adopt(LiveWriter(
-                        handle: handle.decision.save, process: nil, reason: handle.decision.reason ?? .outlivedSave))
+                        handle: handle.decision.save, process: nil, reason: handle.decision.reason ?? .outlivedSave,
+                        isSettled: handle.isUnused.load(ordering: .sequentiallyConsistent)))
                 }
                 guard machine.version(of: handle.decision.save) == published.versionID else { return nil }
             }

@@ -92,9 +92,23 @@ extension SaveService {
         }
     }
 
+    /// Before a handle without a working copy changes the document. From its first write on, saves are published in place.
+    func willWriteLive(_ handle: FileHandle) {
+        guard handle.isUnused.load(ordering: .sequentiallyConsistent) else { return }
+        guard let versions = handle.node.versions.load() else {
+            return handle.isUnused.store(false, ordering: .sequentiallyConsistent)
+        }
+        // The thread that publishes takes unused handles along to the new version, under this lock: a write waits until that is done.
+        versions.turn.withLock {
+            _ = ifActive(versions) { _, machine in machine.wrote(handle.decision.save, by: nil, end: 0, now: Self.now) }
+            handle.isUnused.store(false, ordering: .sequentiallyConsistent)
+        }
+    }
+
     /// ftruncate(2), fallocate(2) and the like through a handle on a working copy.
     func changing<Result>(_ handle: FileHandle, _ body: (Descriptor) throws(Errno) -> Result) throws(Errno) -> Result {
-        try changing(handle.version) { () throws(Errno) in try body(handle.descriptor) }
+        if handle.version == nil { willWriteLive(handle) }
+        return try changing(handle.version) { () throws(Errno) in try body(handle.descriptor) }
     }
 
     /// truncate(2), by name, of a node that may be a working copy.

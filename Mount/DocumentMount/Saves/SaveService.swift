@@ -113,7 +113,7 @@ final class SaveService: Sendable {
         let writers = handles.map { handle in
             LiveWriter(
                 handle: handle.decision.save, process: nil, reason: handle.decision.reason ?? .outlivedSave,
-                isFlushed: handle.isFlushed.load(ordering: .relaxed))
+                isFlushed: handle.isFlushed.load(ordering: .relaxed), isSettled: handle.isUnused.load(ordering: .sequentiallyConsistent))
         }
         state.handles = Dictionary(handles.map { ($0.decision.save, $0) }) { $1 }
         state.machine = DocumentSaves(published: published.versionID, writers: writers, times: options.streamTimes)

@@ -27,12 +27,17 @@ public struct LiveWriter: Hashable, Sendable {
     public let reason: LiveReason
     /// It has seen a FLUSH since it was last used: it may be closed.
     public let isFlushed: Bool
+    /// A relay has opened it without O_TRUNC, and has not written by it yet.
+    public let isSettled: Bool
 
-    public init(handle: SaveHandle, process: SaveProcess?, reason: LiveReason, isFlushed: Bool = false) {
+    public init(
+        handle: SaveHandle, process: SaveProcess?, reason: LiveReason, isFlushed: Bool = false, isSettled: Bool = false
+    ) {
         self.handle = handle
         self.process = process
         self.reason = reason
         self.isFlushed = isFlushed
+        self.isSettled = isSettled
     }
 
     init(_ handle: SaveHandle, _ writer: Writer) {

@@ -158,6 +158,7 @@ extension DocumentSaves {
             writer.isJoined = kind != .transactional || !saves[index].isWork(of: request.caller)
             if !writer.isJoined, saves[index].fault == .neverOpened { saves[index].fault = nil }
         }
+        writer.isSettled = request.caller.isRelay && reason == .notTruncating
         // What is on another version's node is not among that version's handles when the machine is made anew.
         writer.comesFromSave = index != nil || request.version != version
         writers[request.handle] = writer
@@ -166,6 +167,7 @@ extension DocumentSaves {
     /// A handle that was opened on the published version before this was made, and was not known to the mount yet then.
     public mutating func adopt(_ writer: LiveWriter) {
         writers[writer.handle] = Writer(
-            version: published, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed)
+            version: published, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed,
+            isSettled: writer.isSettled)
     }
 }

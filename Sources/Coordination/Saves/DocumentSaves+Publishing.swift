@@ -59,7 +59,10 @@ extension DocumentSaves {
             writers[handle] = writer
         }
         if mode == .replace {
-            handles += writers.filter { $0.value.version == published && $0.value.comesFromSave }.keys
+            let left = writers.filter { $0.value.version == published && ($0.value.comesFromSave || $0.value.isSettled) }.keys
+            // The mount finds them on the new version's node no more.
+            for handle in left { writers[handle]?.comesFromSave = true }
+            handles += left
             published = working
         }
         for handle in handles { writers[handle]?.version = published }

@@ -6,8 +6,8 @@ extension DocumentSaves {
     public func reasonToTruncateLive(_ handle: SaveHandle, by caller: SaveCaller) -> LiveReason? {
         guard let process = caller.process else { return .unknownCaller }
         guard let writer = writers[handle], writer.version == published, writer.reason == .notTruncating else { return .outlivedSave }
-        // Another save of the document would have to be published in place, for this handle.
-        guard saves.isEmpty, !arrivals.values.contains(where: { $0.target == published }) else { return .writtenByAnother }
+        // Another save of the document would have to be published in place, for this handle; not if that is in nobody's way.
+        guard saves.isEmpty || writer.isSettled, !arrivals.values.contains(where: { $0.target == published }) else { return .writtenByAnother }
         let others = writers.filter { $0.key != handle && $0.value.writesInPlace(published) }
         if others.values.contains(where: { $0.process != process }) || writer.process.map({ $0 != process }) ?? false {
             return .writtenByAnother
@@ -34,9 +34,12 @@ extension DocumentSaves {
         saves.append(save)
         if let exchanged { published = exchanged }
         for other in writers.keys where other == handle || exchanged != nil && writers[other]?.version == working {
-            writers[other]?.version = working
+            // What another relay has open goes along with the document.
+            let isLeft = other != handle && writers[other]?.isSettled == true
+            writers[other]?.version = isLeft ? exchanged ?? working : working
             writers[other]?.comesFromSave = true
         }
+        writers[handle]?.isSettled = false
         markOpen(handle)
         return true
     }

@@ -64,7 +64,8 @@ public struct DocumentSaves: Sendable {
         self.times = times
         for writer in writers {
             self.writers[writer.handle] = Writer(
-                version: published, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed)
+                version: published, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed,
+                isSettled: writer.isSettled)
         }
     }
 
@@ -156,7 +157,8 @@ struct Writer: Sendable {
     var isJoined = false
     var comesFromSave = false
     /// Its save was published, by fsync for example, and it has written nothing since: the program is about to close
-    /// it. It is in nobody's way, and goes along when the next version takes the name.
+    /// it. Or a relay opened it without O_TRUNC and has not written by it. It is in no save's way, and goes along when the next version
+    /// takes the name.
     var isSettled = false
     /// Other processes that have flushed it.
     var flushers: Set<SaveProcess> = []

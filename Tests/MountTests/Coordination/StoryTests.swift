@@ -49,6 +49,8 @@ extension MountTests {
                     cat >"$T/watcher" <<'SCRIPT'
                     \(Self.watchers[watcher]!)
                     SCRIPT
+                    # The shell's child makes them, perhaps later than they are read.
+                    : >"$T/told" >"$T/errors"
                     bash "$T/watcher" >"$T/told" 2>"$T/errors" & watcher=$!
                     trap '{ pkill -P $watcher; kill $watcher; } 2>/dev/null || true' EXIT
                     python3 - <<'END'

@@ -8,7 +8,7 @@ enum Screen {
         subreaper = 36  # PR_SET_CHILD_SUBREAPER, prctl(2)
         ctypes.CDLL(None).prctl(subreaper, 1)
         name, mount = "\(program)", os.environ["M"]
-        scratch = os.environ["T"] + "/" + name
+        scratch = os.environ["T"] + "/" + name.split()[0]
         os.makedirs(scratch + "/screen"); os.chmod(scratch, 0o700)
         display, written = os.pipe()
         server = subprocess.Popen(["Xvfb", "-displayfd", str(written), "-screen", "0", "640x480x24", "-fbdir", scratch + "/screen",

@@ -44,6 +44,19 @@ extension MountTests {
             }
         }
 
+        /// truncate(2) opens nothing: it changes the version that its caller finds by the name, whatever the request comes with.
+        @Test(arguments: SaveMount.allCases)
+        func truncateChangesTheVersionThatItsCallerSees(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "printf old >doc") { (mount: Mount) throws in
+                #expect(try mount.python(Unrelated.python + """
+                    place = os.open("doc", os.O_PATH); name = "/proc/self/fd/%d" % place
+                    file = os.open(name, os.O_RDWR | os.O_TRUNC); os.write(file, b"new text"); os.truncate(name, 3)
+                    print(os.fstat(file).st_size, other("cat doc")); os.close(file); print(other("cat doc"))
+                    other("printf 'from another' >doc"); os.truncate(name, 4); print(other("cat doc; stat -c ' %s' doc"))
+                    """) == "3 old\nnew\nfrom 4")
+            }
+        }
+
         /// A document that the handle has written before, or another program has open for writing, is a database.
         @Test(arguments: SaveMount.accounts)
         func whatIsWrittenInPlaceStaysSo(kind: SaveMount) throws {

@@ -66,30 +66,47 @@ extension MountTests {
             }
         }
 
-        /// nano, which needs a terminal: it writes a line, saves and ends.
-        @Test(arguments: SaveMount.accounts)
-        func nanoSaves(kind: SaveMount) throws {
+        /// Editors that need a terminal: command, keys that save, keys that end.
+        static let terminalEditors = [
+            (["nano", "-I", "doc"], ["\\x13"], "\\x18"), (["joe", "doc"], ["\\x0b", "d", "\\r"], "\\x0bx"),
+            (["emacs", "-nw", "-Q", "doc"], ["\\x18", "\\x13"], "\\x18\\x03"),
+        ]
+
+        /// They write a line and save, twice, and end.
+        @Test(arguments: SaveMount.accounts, terminalEditors)
+        func anEditorInATerminalSaves(kind: SaveMount, editor: (command: [String], save: [String], end: String)) throws {
             try withSharedMount(kind, prepare: "echo old >doc; setfattr -n user.xdg.tags -v tag doc") { (mount: Mount) throws in
                 #expect(try mount.python("""
                     import os, pty, select, time
+                    command, save, end = \(editor.command), [\(editor.save.map { "b\"\($0)\"" }.joined(separator: ", "))], b"\(editor.end)"
                     pid, terminal = pty.fork()
                     if pid == 0:
-                        os.environ["TERM"] = "xterm"; os.execvp("nano", ["nano", "-I", "doc"])
+                        os.environ.update(TERM="xterm", HOME=os.environ["T"]); os.execvp(command[0], command)
+                    shown = b""
                     def drain(seconds):
-                        end = time.monotonic() + seconds
-                        while time.monotonic() < end:
+                        global shown
+                        limit = time.monotonic() + seconds
+                        while time.monotonic() < limit:
                             if select.select([terminal], [], [], 0.05)[0]:
-                                try: os.read(terminal, 65536)
+                                try: shown += os.read(terminal, 65536)
                                 except OSError: return
-                    def saved(text):
+                    def until(is_so):
                         for attempt in range(600):
                             drain(0.1)
-                            if open("doc").read() == text: return
-                    drain(0.8); os.write(terminal, b"new line\\r"); drain(0.2); os.write(terminal, b"\\x13"); saved("new line\\nold\\n")
-                    print(open("doc").read(), end="")
-                    os.write(terminal, b"again\\r"); drain(0.2); os.write(terminal, b"\\x18"); drain(0.2); os.write(terminal, b"y\\r"); saved("new line\\nagain\\nold\\n")
-                    os.waitpid(pid, 0); print(open("doc").read(), end=""); print(os.getxattr("doc", "user.xdg.tags"))
-                    """) == "new line\nold\nnew line\nagain\nold\nb'tag'")
+                            if is_so(): return
+                    def type(*keys):
+                        for key in keys: os.write(terminal, key); drain(0.3)
+                    def content():
+                        try: return open("doc").read()
+                        except FileNotFoundError: return None
+                    until(lambda: b"old" in shown); drain(0.5)
+                    for word in ["new", "again"]:
+                        type(word.encode() + b"\\r"); until(lambda: word.encode() in shown); type(*save)
+                        expected = "new\\n" + ("again\\n" if word == "again" else "") + "old\\n"
+                        until(lambda: content() == expected)
+                        print(content(), end="")
+                    type(end); os.waitpid(pid, 0); print(os.getxattr("doc", "user.xdg.tags"))
+                    """) == "new\nold\nnew\nagain\nold\nb'tag'")
             }
         }
 

@@ -12,6 +12,7 @@ enum Benchmarks {
                Benchmarks subscribers FOLDER COUNT ROUNDS
                Benchmarks outside STORE FOLDER CHANGES
                Benchmarks watching FOLDER SAVES
+               Benchmarks late FOLDER SAVES
                Benchmarks thumbs-ls FOLDER ROUNDS
                Benchmarks thumbs-open THUMBNAILS COPIES ROUNDS
                Benchmarks thumbs-slowed FOLDER PHOTOGRAPHS QUIRE ROUNDS
@@ -32,6 +33,7 @@ enum Benchmarks {
         case ("listen", 3): CoordinationWork.listen(in: words[1], count: number(words[2]))
         case ("outside", 4): OutsideWork.showing(store: words[1], folder: words[2], count: number(words[3]))
         case ("watching", 3): OutsideWork.watching(folder: words[1], count: number(words[2]))
+        case ("late", 3): LateSaving.comparing(in: words[1], count: number(words[2]))
         case ("thumbs-ls", 3): DrawingWork.listing(of: words[1], rounds: number(words[2]))
         case ("thumbs-open", 4): DrawingWork.opening(thumbnails: words[1], copies: words[2], rounds: number(words[3]))
         case ("thumbs-slowed", 5):
