@@ -76,6 +76,11 @@ import Testing
         let overwriting = document.open(saver)
         #expect(overwriting.kind == .transactional)
         #expect(document.saves.reasonToTruncateLive(unused.handle, by: relay) == nil)
+        // One that it opens meanwhile joins no save.
+        #expect(opened(document, by: relay).kind == .live(.notTruncating))
+        let appending = document.open(relay, [.writes, .appends])
+        #expect(appending.version == overwriting.version)
+        #expect(document.close(appending, by: relay) == nil)
         // What is written by it is the document's.
         document.saves.wrote(unused.handle, by: nil, end: 1, now: document.now)
         #expect(document.close(overwriting, by: saver) == .inPlace)

@@ -20,12 +20,17 @@ extension SaveService {
     /// - Parameter isLocked: the request holds the inode's lock in the kernel, which close(2) needs.
     func host(on node: Node, _ versions: DocumentVersions, _ caller: Caller, isLocked: Bool) -> HostedWriting {
         let hosted = HostedWriting(on: node)
+        makeHost(of: node, versions, caller, isLocked: isLocked)
+        return hosted
+    }
+
+    /// The same for a handle that counts as hosted.
+    func makeHost(of node: Node, _ versions: DocumentVersions, _ caller: Caller, isLocked: Bool) {
         displace(node, versions, caller)
         // The kernel's name leads to the host, or to the published version, also for the saver.
         versions.noteLastingEntry()
         forgetLastingEntries(versions, waits: true)
         awaitReaders(of: node, besides: caller.thread, isLocked: isLocked)
-        return hosted
     }
 
     /// Waits for programs that have opened a node to read it within the time that reading a document takes as a rule. With no lock held.

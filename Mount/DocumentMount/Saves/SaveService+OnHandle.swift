@@ -10,7 +10,7 @@ import SystemPackage
 /// Saves that begin on an open handle: ftruncate(2) to nothing by a program that opened the document without O_TRUNC. No LOOKUP follows by
 /// which its program could be led to a working copy.
 ///
-/// A handle whose writes come to the daemon is led to a new file (`lead`): no program that has the document open notices anything. One that
+/// A handle whose writes come to the daemon is led to a new file (`isLed`): no program that has the document open notices anything. One that
 /// the kernel reads and writes itself keeps the document's inode, and all others are given a copy of that under the document's name
 /// (`exchange`); which programs have the inode open at that moment see the document cut off, as on a plain folder, but for readers that were
 /// opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the copy.
@@ -18,15 +18,24 @@ extension SaveService {
     /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. With no
     /// lock held.
     func beginOnHandle(_ handle: FileHandle, _ caller: Caller) {
+        guard handle.decision.reason == .notTruncating, handle.version == nil else { return }
+        for _ in 0..<Self.maximumLooks where isDecided(handle, caller) { return }
+    }
+
+    /// False if another version was published meanwhile, to which the handle is led.
+    private func isDecided(_ handle: FileHandle, _ caller: Caller) -> Bool {
+        guard let node = document(of: handle) else { return true }
+        if let redirected = handle.redirectedTo, redirected !== node {
+            // Until the thread that publishes has led it there.
+            node.versions.load()?.turn.withLock {}
+            return false
+        }
         let isUnused = handle.isUnused.load(ordering: .relaxed)
-        guard handle.decision.reason == .notTruncating, handle.version == nil, let node = document(of: handle),
-            handle.redirectedTo.map({ $0 === node }) ?? true
-        else { return }
         var status = cl_status()
         guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0,
             isUnused || handle.isUnwritten(status)
-        else { return }
-        if let reason = reasonToTruncateLive(handle, link, status) { return counters.withLock { $0.count(.live(reason)) } }
+        else { return handle.node.versions.load().map { !$0.isSuperseded(node) } ?? true }
+        if let reason = reasonToTruncateLive(handle, link, status) { return staysLive(reason) }
         let versions = node.versions.storeIfNil(DocumentVersions(of: node))
         withMachine(of: versions, node) { _, _ in }
         defer { settle(versions) }
@@ -35,11 +44,18 @@ extension SaveService {
         let reason = withMachine(of: versions, node) { _, machine in machine.reasonToTruncateLive(handle.decision.save, by: asker) }
         guard reason == nil, let process = asker.process,
             let share = TakenShare(.openFiles, WorkingVersion.descriptors, of: shares, for: caller.uid)
-        else { return counters.withLock { $0.count(.live(reason ?? .noRoom)) } }
+        else { return staysLive(reason ?? .noRoom) }
         let beginning = Beginning(
             handle: handle, caller: caller, asker: asker, process: process, opener: processes.hold(asking: process),
             moment: processes.moment(), image: processes.image(of: process), share: share, status: status)
-        if handle.isDirect { lead(beginning, from: node, link, versions) } else { exchange(beginning, node, link, versions) }
+        if handle.isDirect { return isLed(beginning, from: node, link, versions) }
+        exchange(beginning, node, link, versions)
+        return true
+    }
+
+    private func staysLive(_ reason: LiveReason) -> Bool {
+        counters.withLock { $0.count(.live(reason)) }
+        return true
     }
 
     /// The node whose file the handle writes, as it was opened.
@@ -75,34 +91,43 @@ extension SaveService {
         }
     }
 
-    /// The handle is led to a new file.
-    private func lead(_ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions) {
+    /// Leads the handle to a new file, if there can be one. False if the document is another version by now, or has other writers.
+    private func isLed(_ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions) -> Bool {
         let handle = beginning.handle
         guard let folder = try? locator.folder(link.parent), let document = try? locator.reopened(handle.descriptor, flags: O_RDWR),
             let copy = try? store.workingCopy(
                 of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller)),
             let file = try? locator.reopened(copy.file, flags: handle.flags & Self.openFlagsKept)
-        else { return }
+        else { return true }
         let working = workingNode(of: copy, versions)
         let version = beginning.version(working, copy, isExchanged: false)
         version.hosts.withLock { _ = $0.insert(handle.node.identity) }
         if handle.mayBeMappedForWriting { version.mayBeMapped.store(true, ordering: .relaxed) }
-        let hasBegun = withMachine(of: versions, node) { state, machine in
-            guard state.published === node,
-                machine.begin(
-                    on: handle.decision.save, by: beginning.asker, working: working.versionID, at: beginning.moment, now: Self.now)
-            else { return false }
-            state.working[working.versionID] = version
+        let hosted = HostedWriting(on: handle.node)
+        // A thread that publishes leads the handles that it has found on to the new version, under this lock.
+        let hasBegun = versions.turn.withLock {
+            let hasBegun = withMachine(of: versions, node) { state, machine in
+                guard state.published === node,
+                    machine.begin(
+                        on: handle.decision.save, by: beginning.asker, working: working.versionID, at: beginning.moment, now: Self.now)
+                else { return false }
+                state.working[working.versionID] = version
+                return true
+            }
+            guard hasBegun else { return false }
+            handle.isUnused.store(false, ordering: .relaxed)
+            handle.saves(to: version, hosted)
+            handle.redirect(to: file, of: working)
             return true
         }
         guard hasBegun else {
             copy.discard()
-            return table.forget(working, count: 1)
+            table.forget(working, count: 1)
+            return false
         }
-        handle.isUnused.store(false, ordering: .relaxed)
-        handle.saves(to: version, host(on: handle.node, versions, beginning.caller, isLocked: true))
-        handle.redirect(to: file, of: working)
+        makeHost(of: handle.node, versions, beginning.caller, isLocked: true)
         began(by: beginning, link, versions)
+        return true
     }
 
     /// The document changes places with a copy.
@@ -113,13 +138,15 @@ extension SaveService {
                 of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller))
         else { return }
         let standing = versionNode(copy.identity, copy.file, versions)
-        let exchanged = locator.names.changing {
-            versions.naming.withLock { () -> WorkingVersion? in
-                guard node.currentLink.map({ $0.parent === link.parent && $0.name == link.name }) ?? false,
-                    (try? awaitFreeNameChanges(of: node)) != nil
-                else { return nil }
-                return link.parent.nameChanges.during {
-                    exchangeStanding(beginning, node, link, folder, versions, copy, standing)
+        let exchanged = versions.turn.withLock {
+            locator.names.changing {
+                versions.naming.withLock { () -> WorkingVersion? in
+                    guard node.currentLink.map({ $0.parent === link.parent && $0.name == link.name }) ?? false,
+                        (try? awaitFreeNameChanges(of: node)) != nil
+                    else { return nil }
+                    return link.parent.nameChanges.during {
+                        exchangeStanding(beginning, node, link, folder, versions, copy, standing)
+                    }
                 }
             }
         }

@@ -85,7 +85,7 @@ extension DocumentSaves {
 
         let canBeSentOn = canBeSentOn(request)
         let own = open.last { $0.isLineage(caller) }
-        if let joined = request.flags.contains(.truncates) ? own : own ?? open.last {
+        if let joined = request.flags.contains(.truncates) || request.isUnused ? own : own ?? open.last {
             return canBeSentOn ? .sendOn(to: joined.working) : .serve(joined.working, .transactional)
         }
         guard let reason = reasonToBeLive(request) else {
@@ -125,7 +125,7 @@ extension DocumentSaves {
         if let reason = request.reasonToBeLive { return reason }
         let others =
             writers.values.filter { $0.writesInPlace(current) }.map(\.process)
-            + arrivals.filter { $0.key != request.caller.thread && $0.value.target == current }.map(\.value.process)
+            + arrivals.filter { $0.key != request.caller.thread && $0.value.writesInPlace(current) }.map(\.value.process)
         if others.isEmpty { return nil }
         return others.contains { $0 != request.caller.process } ? .writtenByAnother : .writtenBySaver
     }
@@ -136,7 +136,7 @@ extension DocumentSaves {
         _ request: OpenRequest, to version: VersionID, begins: Bool, _ now: UInt64
     ) -> OpenDecision {
         arrivals[request.caller.thread] = Arrival(
-            target: version, process: request.caller.process, begins: begins, since: now)
+            target: version, process: request.caller.process, begins: begins, isUnused: request.isUnused, since: now)
         return .sendOn(to: version)
     }
 
@@ -158,7 +158,7 @@ extension DocumentSaves {
             writer.isJoined = kind != .transactional || !saves[index].isWork(of: request.caller)
             if !writer.isJoined, saves[index].fault == .neverOpened { saves[index].fault = nil }
         }
-        writer.isSettled = request.caller.isRelay && reason == .notTruncating
+        writer.isSettled = request.isUnused && reason == .notTruncating
         // What is on another version's node is not among that version's handles when the machine is made anew.
         writer.comesFromSave = index != nil || request.version != version
         writers[request.handle] = writer

@@ -38,7 +38,7 @@ extension DocumentSaves {
 
     /// Whether a version has to be written in place, for those who write it.
     private func mustStay(_ version: VersionID) -> Bool {
-        writers.values.contains { $0.writesInPlace(version) } || arrivals.values.contains { $0.target == version }
+        writers.values.contains { $0.writesInPlace(version) } || arrivals.values.contains { $0.writesInPlace(version) }
     }
 
     /// The version is in place, and everyone who looks from now on sees it. Returns the handles that are to write to
@@ -63,6 +63,7 @@ extension DocumentSaves {
             // The mount finds them on the new version's node no more.
             for handle in left { writers[handle]?.comesFromSave = true }
             handles += left
+            for thread in arrivals.keys where arrivals[thread]?.target == published { arrivals[thread]?.target = working }
             published = working
         }
         for handle in handles { writers[handle]?.version = published }

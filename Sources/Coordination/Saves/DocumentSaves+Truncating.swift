@@ -7,7 +7,9 @@ extension DocumentSaves {
         guard let process = caller.process else { return .unknownCaller }
         guard let writer = writers[handle], writer.version == published, writer.reason == .notTruncating else { return .outlivedSave }
         // Another save of the document would have to be published in place, for this handle; not if that is in nobody's way.
-        guard saves.isEmpty || writer.isSettled, !arrivals.values.contains(where: { $0.target == published }) else { return .writtenByAnother }
+        guard saves.isEmpty || writer.isSettled, !arrivals.values.contains(where: { $0.writesInPlace(published) }) else {
+            return .writtenByAnother
+        }
         let others = writers.filter { $0.key != handle && $0.value.writesInPlace(published) }
         if others.values.contains(where: { $0.process != process }) || writer.process.map({ $0 != process }) ?? false {
             return .writtenByAnother
@@ -32,7 +34,10 @@ extension DocumentSaves {
         save.isLate = true
         save.isExchanged = exchanged != nil
         saves.append(save)
-        if let exchanged { published = exchanged }
+        if let exchanged {
+            for thread in arrivals.keys where arrivals[thread]?.target == published { arrivals[thread]?.target = exchanged }
+            published = exchanged
+        }
         for other in writers.keys where other == handle || exchanged != nil && writers[other]?.version == working {
             // What another relay has open goes along with the document.
             let isLeft = other != handle && writers[other]?.isSettled == true

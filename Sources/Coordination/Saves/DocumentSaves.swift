@@ -173,5 +173,9 @@ struct Arrival: Sendable {
     let process: SaveProcess?
     /// The save with that working copy was begun for this open.
     let begins: Bool
+    /// See `OpenRequest.isUnused`.
+    let isUnused: Bool
     let since: UInt64
+
+    func writesInPlace(_ version: VersionID) -> Bool { target == version && !isUnused }
 }

@@ -61,6 +61,10 @@ public struct OpenRequest: Hashable, Sendable {
         self.mayBeSentOn = mayBeSentOn
     }
 
+    /// A relay opens the document for a client that has yet to write, and may begin a save by ftruncate(2) then: until the first write the
+    /// handle is in no save's way, and joins none.
+    var isUnused: Bool { caller.isRelay && reasonToBeLive == .notTruncating }
+
     /// Why this open is live whoever else has the document open, nil if it may begin a save (rules 1 and 3). For a
     /// document without saves: an open with a reason needs no `DocumentSaves`.
     public var reasonToBeLive: LiveReason? {

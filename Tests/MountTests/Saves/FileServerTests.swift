@@ -83,7 +83,7 @@ extension MountTests {
             }
         }
 
-        /// sftp-server ends with the sentument open.
+        /// sftp-server ends with the document open.
         @Test(arguments: SaveMount.accounts)
         func aConnectionOfSftpThatIsCutHarmsNothing(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "printf 'old version' >sent") { (mount: Mount) throws in
