@@ -42,7 +42,14 @@ extension MountedFileSystem {
     /// A program that has just found a version by its name, which another one has taken since, would take the document for removed: file
     /// servers do.
     private func isShownWithName(_ node: Node, to caller: Caller) -> Bool {
-        node.wasJustSuperseded && !repeats.isCaller(caller) && (!node.isOpenAsItself || saves.processes.isRelay(caller.thread))
+        (node.wasJustSuperseded || isBeingReplaced(node)) && !repeats.isCaller(caller)
+            && (!node.isOpenAsItself || saves.processes.isRelay(caller.thread))
+    }
+
+    /// Another version has its name already, and the node is about to tell so.
+    private func isBeingReplaced(_ node: Node) -> Bool {
+        guard let versions = node.versions.load(), versions.wasJustReplaced else { return false }
+        return node.state.withLock { !$0.isSuperseded && !$0.isRemoved }
     }
 
     func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {
