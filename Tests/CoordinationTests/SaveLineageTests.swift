@@ -1,7 +1,7 @@
 import Coordination
 import Testing
 
-/// Which processes belong to a save and see its working copy (rule 3).
+/// Which processes belong to a save and see its working copy (rule 4).
 struct SaveLineageTests {
     typealias Document = SavedDocument
     let saver = Document.process(10)

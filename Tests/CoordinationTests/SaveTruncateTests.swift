@@ -95,10 +95,14 @@ import Testing
 
     @Test func aWithdrawnExchangeLeavesTheDocumentAsItWas() throws {
         let document = Document()
+        let relay = SaveCaller(thread: ThreadID(11), process: other.process, isRelay: true)
+        let unused = opened(document, by: relay)
         let handle = opened(document, by: saver)
         let working = try #require(begin(document, handle, exchanging: true))
-        document.saves.withdraw(working)
+        document.saves.withdraw(working, exchanged: document.saves.published)
         #expect(document.saves.published == Document.original)
+        #expect(document.saves.version(of: unused.handle) == Document.original)
+        #expect(document.close(unused, by: relay) == nil)
         #expect(document.saves.lookup(other) == Document.original)
         #expect(document.close(handle, by: saver) == nil)
         #expect(document.saves.isIdle)

@@ -66,13 +66,14 @@ extension MountedFileSystem {
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
         if repeats.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
+        var target = node
         if changes.size != nil, handle == nil {
-            try workspaces.openForWriting(node, flags: O_WRONLY, isOpen: false, caller)
-            if isKeptOut(caller, from: node) { throw .resourceBusy }
+            target = try saves.resized(node, by: caller)
+            try workspaces.openForWriting(target, flags: O_WRONLY, isOpen: false, caller)
+            if isKeptOut(caller, from: target) { throw .resourceBusy }
         }
         let handle = handle.map { FileHandle.of($0) }
         let status: cl_status
-        var target = node
         if changes.size == nil {
             status = try changingAttributes(of: node, by: caller) { (node, isSame) throws(Errno) in
                 let status = try changed(node, isSame ? handle : nil, to: changes, caller)
@@ -80,7 +81,6 @@ extension MountedFileSystem {
                 return status
             }
         } else {
-            if handle == nil { target = saves.resized(node, by: caller) }
             let result = try changed(target, handle, to: changes, caller)
             if handle.map({ !$0.isElsewhere }) ?? true { noteTimes(of: target, changes, result) }
             if target !== node { session.current?.notifier.contentsChanged(ofFile: target, table) }
@@ -122,7 +122,7 @@ extension MountedFileSystem {
     private func changed(
         _ node: Node, _ handle: FileHandle?, to changes: AttributeChanges, _ caller: Caller
     ) throws(Errno) -> cl_status {
-        let descriptor: Descriptor
+        var descriptor: Descriptor
         if let handle { descriptor = handle.descriptor } else { descriptor = try locator.pathDescriptor(of: node) }
         if let mode = changes.mode { try changeMode(descriptor, mode) }
         // chown(2) that names no owner changes set-ID bits and the time of the change all the same.
@@ -134,7 +134,11 @@ extension MountedFileSystem {
                         CL_AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW))
             }
         }
-        if let size = changes.size { try changeSize(node, handle, size, caller) }
+        if let size = changes.size {
+            try changeSize(node, handle, size, caller)
+            // A save may have begun with that, or another version taken the document's place.
+            if let handle { descriptor = handle.descriptor }
+        }
         if changes.accessed != nil || changes.modified != nil { try changeTimes(descriptor, changes) }
         // The kernel cuts off its pages of the node by this: those of who reads it, where the handle writes another file.
         if handle?.isElsewhere ?? false { return try locator.status(of: node) }

@@ -341,9 +341,11 @@ extension MountedFileSystem {
     ) -> (FileHandle, OpenMode)? {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
-        let isRelay = isWritable && decision.reason == .notTruncating && saves.processes.isRelay(caller.thread)
+        // To ask costs a look into /proc at times: not where nobody has saved the document yet.
+        let mayBeRelay = isWritable ? decision.reason == .notTruncating : node.versions.load() != nil
+        let isRelay = mayBeRelay && saves.processes.isRelay(caller.thread)
         var decision = decision
-        decision.isRelayed = isRelay
+        decision.isRelayed = isRelay && isWritable
         return node.state.withLock { state in
             if !isAmongSaves {
                 let isActive = node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false

@@ -90,8 +90,8 @@ extension SaveService {
     }
 
     /// The version whose size truncate(2) changes: the one that a LOOKUP finds for the caller. The request may have come by a name that the
-    /// kernel has yet to forget, or through /proc/self/fd.
-    func resized(_ node: Node, by caller: Caller) -> Node {
+    /// kernel has yet to forget, or through /proc/self/fd; EACCES if the kernel's judgement of that does not hold for the other version.
+    func resized(_ node: Node, by caller: Caller) throws(Errno) -> Node {
         guard let versions = node.versions.load() else { return node }
         let isActive = versions.isActive.load(ordering: .acquiring)
         guard isActive || versions.isSuperseded(node) else { return node }
@@ -99,7 +99,8 @@ extension SaveService {
         let found = ifActive(versions) { state, machine in state.node(of: machine.lookup(asker)) }
             ?? versions.state.withLock { $0.published }
         guard let found, found !== node else { return node }
-        return versions.working(found) != nil || mayBeLedOn(caller, from: node, to: found, use: W_OK) ? found : node
+        guard mayBeLedOn(caller, from: node, to: found, use: W_OK) else { throw .permissionDenied }
+        return found
     }
 
     /// A document has one name more, with which its working copies are shown too.

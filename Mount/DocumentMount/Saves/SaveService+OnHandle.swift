@@ -10,7 +10,7 @@ import SystemPackage
 /// Saves that begin on an open handle: ftruncate(2) to nothing by a program that opened the document without O_TRUNC. No LOOKUP follows by
 /// which its program could be led to a working copy.
 ///
-/// A handle whose writes come to the daemon is led to a new file (`isLed`): no program that has the document open notices anything. One that
+/// A handle whose writes come to the daemon is led to a new file (`lead`): no program that has the document open notices anything. One that
 /// the kernel reads and writes itself keeps the document's inode, and all others are given a copy of that under the document's name
 /// (`exchange`); which programs have the inode open at that moment see the document cut off, as on a plain folder, but for readers that were
 /// opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the copy.
@@ -19,22 +19,31 @@ extension SaveService {
     /// lock held.
     func beginOnHandle(_ handle: FileHandle, _ caller: Caller) {
         guard handle.decision.reason == .notTruncating, handle.version == nil else { return }
-        for _ in 0..<Self.maximumLooks where isDecided(handle, caller) { return }
+        for _ in 0..<Self.maximumLooks {
+            if case .done = look(at: handle, caller) { return }
+        }
     }
 
-    /// False if another version was published meanwhile, to which the handle is led.
-    private func isDecided(_ handle: FileHandle, _ caller: Caller) -> Bool {
-        guard let node = document(of: handle) else { return true }
-        if let redirected = handle.redirectedTo, redirected !== node {
-            // Until the thread that publishes has led it there.
-            node.versions.load()?.turn.withLock {}
-            return false
-        }
+    /// What came of a look at the document that a handle is about to cut to nothing.
+    private enum Look {
+        /// A save has begun, or there is to be none.
+        case done
+        /// Another version has taken the document's place meanwhile.
+        case again
+    }
+
+    /// Begins a save if the document allows it. With no lock held.
+    private func look(at handle: FileHandle, _ caller: Caller) -> Look {
+        // The thread that publishes a version leads the handle to that.
+        handle.node.versions.load()?.turn.withLock {}
+        guard let node = document(of: handle) else { return .done }
+        if let redirected = handle.redirectedTo, redirected !== node { return .again }
         let isUnused = handle.isUnused.load(ordering: .relaxed)
         var status = cl_status()
-        guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0,
-            isUnused || handle.isUnwritten(status)
-        else { return handle.node.versions.load().map { !$0.isSuperseded(node) } ?? true }
+        guard let link = node.currentLink else { return node.state.withLock { $0.isSuperseded } ? .again : .done }
+        guard link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0, isUnused || handle.isUnwritten(status) else {
+            return handle.node.versions.load()?.isSuperseded(node) ?? false ? .again : .done
+        }
         if let reason = reasonToTruncateLive(handle, link, status) { return staysLive(reason) }
         let versions = node.versions.storeIfNil(DocumentVersions(of: node))
         withMachine(of: versions, node) { _, _ in }
@@ -48,14 +57,14 @@ extension SaveService {
         let beginning = Beginning(
             handle: handle, caller: caller, asker: asker, process: process, opener: processes.hold(asking: process),
             moment: processes.moment(), image: processes.image(of: process), share: share, status: status)
-        if handle.isDirect { return isLed(beginning, from: node, link, versions) }
+        if handle.isDirect { return lead(beginning, from: node, link, versions) }
         exchange(beginning, node, link, versions)
-        return true
+        return .done
     }
 
-    private func staysLive(_ reason: LiveReason) -> Bool {
+    private func staysLive(_ reason: LiveReason) -> Look {
         counters.withLock { $0.count(.live(reason)) }
-        return true
+        return .done
     }
 
     /// The node whose file the handle writes, as it was opened.
@@ -91,14 +100,14 @@ extension SaveService {
         }
     }
 
-    /// Leads the handle to a new file, if there can be one. False if the document is another version by now, or has other writers.
-    private func isLed(_ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions) -> Bool {
+    /// Leads the handle to a new file, if there can be one, and the document has changed in nothing. With no lock held.
+    private func lead(_ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions) -> Look {
         let handle = beginning.handle
         guard let folder = try? locator.folder(link.parent), let document = try? locator.reopened(handle.descriptor, flags: O_RDWR),
             let copy = try? store.workingCopy(
                 of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller)),
             let file = try? locator.reopened(copy.file, flags: handle.flags & Self.openFlagsKept)
-        else { return true }
+        else { return staysLive(.noRoom) }
         let working = workingNode(of: copy, versions)
         let version = beginning.version(working, copy, isExchanged: false)
         version.hosts.withLock { _ = $0.insert(handle.node.identity) }
@@ -123,11 +132,11 @@ extension SaveService {
         guard hasBegun else {
             copy.discard()
             table.forget(working, count: 1)
-            return false
+            return .again
         }
         makeHost(of: handle.node, versions, beginning.caller, isLocked: true)
         began(by: beginning, link, versions)
-        return true
+        return .done
     }
 
     /// The document changes places with a copy.
@@ -201,7 +210,7 @@ extension SaveService {
             return version
         } catch {
             _ = ifActive(versions) { state, machine in
-                machine.withdraw(node.versionID)
+                machine.withdraw(node.versionID, exchanged: standing.versionID)
                 state.published = node
                 state.identity = node.identity
                 state.others -= 1
@@ -251,6 +260,8 @@ extension SaveService {
         _ decision: FileHandle.Decision, flags: Int32, _ caller: Caller, isRelay: Bool, status: cl_status?, _ state: borrowing Node.State
     ) -> Bool {
         if flags & O_ACCMODE == O_RDONLY {
+            // Its other clients save by descriptors on the same inode.
+            if isRelay { return true }
             guard let status, state.writers > 0 else { return false }
             return state.handles.contains { $0.mayBeginSave && !$0.isDirect && $0.caller.thread != caller.thread && $0.isUnwritten(status) }
         }

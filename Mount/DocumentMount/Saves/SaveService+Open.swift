@@ -378,6 +378,10 @@ extension SaveService {
                         handle: handle.decision.save, process: nil, reason: handle.decision.reason ?? .outlivedSave,
                         isSettled: handle.isUnused.load(ordering: .sequentiallyConsistent)))
                 }
+                // The machine takes it for unused, and the mount does not hear of all that is written by it.
+                if handle.decision.isRelayed, !handle.isUnused.load(ordering: .relaxed) {
+                    machine.wrote(handle.decision.save, by: nil, end: 0, now: Self.now)
+                }
                 guard machine.version(of: handle.decision.save) == published.versionID else { return nil }
             }
             return published === opening.served || opening.decision.version?.node === published ? nil : published

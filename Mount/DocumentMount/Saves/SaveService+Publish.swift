@@ -218,7 +218,7 @@ extension SaveService {
             state.published = version.node
             state.savedBy = version.caller.uid
             state.identity = version.node.identity
-            return writers.compactMap { state.handles[$0.handle] }.filter { $0.node !== version.node }
+            return writers.compactMap { state.handles[$0.handle] }.filter { $0.node !== version.node || $0.served !== version.node }
         } ?? []
     }
 

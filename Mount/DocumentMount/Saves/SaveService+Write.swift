@@ -92,17 +92,23 @@ extension SaveService {
         }
     }
 
-    /// Before a handle without a working copy changes the document. From its first write on, saves are published in place.
+    /// Before a handle without a working copy changes the document. From its first write on, saves are published in place. With no lock
+    /// held; waits while a version takes the document's place, to which the thread that publishes it leads the handle.
     func willWriteLive(_ handle: FileHandle) {
         guard handle.isUnused.load(ordering: .sequentiallyConsistent) else { return }
-        guard let versions = handle.node.versions.load() else {
-            return handle.isUnused.store(false, ordering: .sequentiallyConsistent)
+        noteUse(of: handle)
+        handle.isUnused.store(false, ordering: .sequentiallyConsistent)
+        // A machine that was made before has found it unused.
+        noteUse(of: handle)
+    }
+
+    private func noteUse(of handle: FileHandle) {
+        guard let versions = handle.node.versions.load() else { return }
+        let isReplacing = ifActive(versions) { _, machine in
+            machine.wrote(handle.decision.save, by: nil, end: 0, now: Self.now)
+            return machine.isReplacing
         }
-        // The thread that publishes takes unused handles along to the new version, under this lock: a write waits until that is done.
-        versions.turn.withLock {
-            _ = ifActive(versions) { _, machine in machine.wrote(handle.decision.save, by: nil, end: 0, now: Self.now) }
-            handle.isUnused.store(false, ordering: .sequentiallyConsistent)
-        }
+        if isReplacing ?? false { versions.turn.withLock {} }
     }
 
     /// ftruncate(2), fallocate(2) and the like through a handle on a working copy.

@@ -27,7 +27,8 @@ public struct LiveWriter: Hashable, Sendable {
     public let reason: LiveReason
     /// It has seen a FLUSH since it was last used: it may be closed.
     public let isFlushed: Bool
-    /// A relay has opened it without O_TRUNC, and has not written by it yet.
+    /// It does not keep a save from taking the document's place: its own save was published, or a relay has opened it without O_TRUNC, and
+    /// it has written nothing since.
     public let isSettled: Bool
 
     public init(
@@ -41,7 +42,8 @@ public struct LiveWriter: Hashable, Sendable {
     }
 
     init(_ handle: SaveHandle, _ writer: Writer) {
-        self.init(handle: handle, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed)
+        self.init(
+            handle: handle, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed, isSettled: writer.isSettled)
     }
 }
 

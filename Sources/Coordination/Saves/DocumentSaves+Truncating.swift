@@ -64,9 +64,13 @@ extension DocumentSaves {
     }
 
     /// It was not possible to exchange the document for a copy: the save has not begun after all.
-    public mutating func withdraw(_ working: VersionID) {
+    public mutating func withdraw(_ working: VersionID, exchanged: VersionID) {
         saves.removeAll { $0.working == working }
         published = working
-        for handle in writers.keys where writers[handle]?.version == working { writers[handle]?.comesFromSave = false }
+        for handle in writers.keys where writers[handle]?.version == working || writers[handle]?.version == exchanged {
+            writers[handle]?.version = working
+            writers[handle]?.comesFromSave = false
+        }
+        for thread in arrivals.keys where arrivals[thread]?.target == exchanged { arrivals[thread]?.target = working }
     }
 }

@@ -8,7 +8,8 @@
 /// **The rules**, by the numbers that comments here name. Those that are missing are the store's and the mount's.
 /// - 1, 3: an open that truncates begins a save, unless there is a `LiveReason`: then it is as on a plain folder.
 /// - 4: the opener, who inherits its descriptor, and descendants started later see the working copy; others do not.
-/// - 5: who writes without truncating joins the newest save; of two savers the last to publish wins, whole.
+/// - 5: who writes without truncating joins the newest save, but for relays, whose clients may begin saves of their own by ftruncate(2);
+///   of two savers the last to publish wins, whole.
 /// - 6: nobody writes to a superseded version: such an open is sent on.
 /// - 7: when room is short a save becomes live; who renames or links what it is saving has it published first.
 /// - 8, 9: it is published when nobody can write to it any more, before that close(2) returns, or at fsync.
@@ -33,7 +34,8 @@
 ///    content is, and the save is over. Handles that are still open are live.
 ///
 /// **Arriving.** The kernel repeats an open(2) once, so a thread is never answered ESTALE twice in one. From its ESTALE
-/// to its OPEN it counts as a holder of the version it was sent on to, which keeps that version where it is. If it
+/// to its OPEN it counts as a holder of the version it was sent on to, which keeps that version where it is, but for a relay's that does
+/// not truncate. If it
 /// comes back with another version, it went there without a LOOKUP (/proc/self/fd, a file handle) or the walk took
 /// longer than the arrival patience; then it is served the current content by a handle on a node that stands for other
 /// content.

@@ -51,21 +51,21 @@ extension MountTests {
                 try: return open(folders[name] + "/doc").read().strip()
                 except FileNotFoundError: return None
             def until(name, expected):
-                limit = time.monotonic() + 100
+                limit = time.monotonic() + 60
                 while content(name) != expected and time.monotonic() < limit: time.sleep(0.05)
                 return content(name)
             def save(name, text):
                 with open(folders[name] + "/doc", "w") as file: file.write(text + "\n")
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": {**os.environ, "STNOUPGRADE": "1"}}
-            started = [subprocess.Popen(syncthing(name, "serve", "--no-browser"), start_new_session=True, **quiet) for name in folders]
+            started = [subprocess.Popen(syncthing(name, "serve", "--no-browser"), **quiet) for name in folders]
             try:
                 save("there", "first"); print("received:", until("here", "first"))
                 save("there", "second"); print("received:", until("here", "second"))
                 save("here", "third"); print("sent:", until("there", "third"))
                 os.remove(folders["there"] + "/doc"); until("here", None); print("removed" if content("here") is None else "left")
             finally:
-                for process in started:
-                    os.killpg(process.pid, signal.SIGTERM); process.wait()
+                for process in started: process.terminate()
+                for process in started: process.wait(60)
             """#
     }
 }

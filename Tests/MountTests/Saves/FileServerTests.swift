@@ -45,7 +45,7 @@ extension MountTests {
         func noReadIsTornOfASaveBySmbd(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
                 #expect(try withSamba(mount, """
-                    rounds=\(isLongRun ? 2000 : 60)
+                    rounds=\(isLongRun ? 2000 : 300)
                     SaveExerciser version "$T/new"
                     put() { client "$(for n in $(seq $rounds); do echo "put $T/new doc;"; done)"; }
                     put & first=$!; put & second=$!
@@ -53,7 +53,7 @@ extension MountTests {
                     ls "$T"/got* | wc -l
                     while [ -e /proc/$first ] || [ -e /proc/$second ]; do SaveExerciser check doc; done
                     wait $first; wait $second; SaveExerciser check doc
-                    """, limit: .seconds(600)) == "\(isLongRun ? 2000 : 60)")
+                    """, limit: .seconds(600)) == "\(isLongRun ? 2000 : 300)")
             }
         }
 

@@ -105,7 +105,7 @@ extension MountTests {
                         expected = "new\\n" + ("again\\n" if word == "again" else "") + "old\\n"
                         until(lambda: content() == expected)
                         print(content(), end="")
-                    type(end); os.waitpid(pid, 0); print(os.getxattr("doc", "user.xdg.tags"))
+                    type(end); until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid); print(os.getxattr("doc", "user.xdg.tags"))
                     """) == "new\nold\nnew\nagain\nold\nb'tag'")
             }
         }

@@ -62,7 +62,7 @@ extension MountTests {
                         names done
                         mode Operation not permitted
                         time done
-                        size done
+                        size Permission denied
                         link 1
 
                         """, count: 2) + "True 600 61001 1 ['user.own'] 'secret\\n'")
