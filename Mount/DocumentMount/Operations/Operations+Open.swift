@@ -341,8 +341,9 @@ extension MountedFileSystem {
     ) -> (FileHandle, OpenMode)? {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
-        // To ask costs a look into /proc at times: not where nobody has saved the document yet.
-        let mayBeRelay = isWritable ? decision.reason == .notTruncating : node.versions.load() != nil
+        // To ask costs a look into /proc at times.
+        let mayBeRelay = isWritable
+            ? decision.reason == .notTruncating : node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
         let isRelay = mayBeRelay && saves.processes.isRelay(caller.thread)
         var decision = decision
         decision.isRelayed = isRelay && isWritable

@@ -83,6 +83,8 @@ final class DocumentVersions: Sendable {
     func noteLastingEntry() { lastingEntries.add(1, ordering: .sequentiallyConsistent) }
     /// A publication in place waits for the thread that copies, or is under way there.
     let isQueued = Atomic<Bool>(false)
+    /// Handles on another version's node have saved it (`SaveService+Hosting`).
+    let hasHostedSaves = Atomic<Bool>(false)
     /// When a version last took the document's name, in nanoseconds on the monotonic clock.
     let replaced = Atomic<Int64>(0)
     /// In the last second.

@@ -26,6 +26,7 @@ extension SaveService {
 
     /// Gives the published version a second node and waits for its readers, for a handle that counts as hosted already.
     func makeHost(of node: Node, _ versions: DocumentVersions, _ caller: Caller, isLocked: Bool) {
+        versions.hasHostedSaves.store(true, ordering: .relaxed)
         displace(node, versions, caller)
         // The kernel's name leads to the host, or to the published version, also for the saver.
         versions.noteLastingEntry()

@@ -260,7 +260,7 @@ extension SaveService {
         _ decision: FileHandle.Decision, flags: Int32, _ caller: Caller, isRelay: Bool, status: cl_status?, _ state: borrowing Node.State
     ) -> Bool {
         if flags & O_ACCMODE == O_RDONLY {
-            // Its other clients save by descriptors on the same inode.
+            // Other clients of it save by descriptors on the same inode.
             if isRelay { return true }
             guard let status, state.writers > 0 else { return false }
             return state.handles.contains { $0.mayBeginSave && !$0.isDirect && $0.caller.thread != caller.thread && $0.isUnwritten(status) }
