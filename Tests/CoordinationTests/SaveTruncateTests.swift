@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A file server has the document open for another client, which has yet to do something.
-    @Test func aRelaysUnusedHandleIsInNoSavesWay() throws {
+    @Test func aRelaysUnusedHandleGoesAlongWithEachVersion() throws {
         let document = Document()
         let relay = SaveCaller(thread: ThreadID(11), process: other.process, isRelay: true)
         let unused = opened(document, by: relay)
@@ -81,7 +81,7 @@ import Testing
         let appending = document.open(relay, [.writes, .appends])
         #expect(appending.version == overwriting.version)
         #expect(document.close(appending, by: relay) == nil)
-        // What is written by it is the document's.
+        // From its first write on the document's file has to stay.
         document.saves.wrote(unused.handle, by: nil, end: 1, now: document.now)
         #expect(document.close(overwriting, by: saver) == .inPlace)
     }

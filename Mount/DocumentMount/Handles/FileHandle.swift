@@ -54,7 +54,7 @@ final class FileHandle: Sendable {
     private let later = AtomicLazyReference<LaterSave>()
     /// The working copy of a save that began after it was opened (`SaveService.beginOnHandle`).
     var laterVersion: WorkingVersion? { later.load()?.version }
-    /// Opened by a relay without O_TRUNC, for one of its clients, and not written by yet: it is in no save's way.
+    /// Opened by a relay without O_TRUNC, for one of its clients, and not written by yet (`OpenRequest.isUnused`).
     let isUnused: Atomic<Bool>
     /// It counts for its caller.
     let isCounted = Atomic<Bool>(false)

@@ -77,9 +77,14 @@ extension SaveService {
     }
 
     private func lineage(_ caller: Caller, _ versions: DocumentVersions) -> Node? {
-        let hasSaves = ifActive(versions) { _, machine in machine.hasSaves } ?? false
-        let asker = hasSaves ? saver(caller, for: versions) : SaveCaller(thread: ThreadID(caller.thread), process: nil)
+        let asker = asker(caller, versions)
         return ifActive(versions) { state, machine in held(machine.lookup(asker), state) } ?? nil
+    }
+
+    /// The caller, with its process where that makes a difference: to find it costs a look into /proc at times.
+    private func asker(_ caller: Caller, _ versions: DocumentVersions) -> SaveCaller {
+        let hasSaves = ifActive(versions) { _, machine in machine.hasSaves } ?? false
+        return hasSaves ? saver(caller, for: versions) : SaveCaller(thread: ThreadID(caller.thread), process: nil)
     }
 
     /// With the document's state held.
@@ -93,9 +98,8 @@ extension SaveService {
     /// kernel has yet to forget, or through /proc/self/fd; EACCES if the kernel's judgement of that does not hold for the other version.
     func resized(_ node: Node, by caller: Caller) throws(Errno) -> Node {
         guard let versions = node.versions.load() else { return node }
-        let isActive = versions.isActive.load(ordering: .acquiring)
-        guard isActive || versions.isSuperseded(node) else { return node }
-        let asker = isActive ? saver(caller, for: versions) : SaveCaller(thread: ThreadID(caller.thread), process: nil)
+        guard versions.isActive.load(ordering: .acquiring) || versions.isSuperseded(node) else { return node }
+        let asker = asker(caller, versions)
         let found = ifActive(versions) { state, machine in state.node(of: machine.lookup(asker)) }
             ?? versions.state.withLock { $0.published }
         guard let found, found !== node else { return node }

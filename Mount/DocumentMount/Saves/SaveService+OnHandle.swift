@@ -24,7 +24,7 @@ extension SaveService {
         }
     }
 
-    /// What came of a look at the document that a handle is about to cut to nothing.
+    /// The result of a look at the document that a handle is about to cut to nothing.
     private enum Look {
         /// A save has begun, or there is to be none.
         case done
@@ -35,14 +35,17 @@ extension SaveService {
     /// Begins a save if the document allows it. With no lock held.
     private func look(at handle: FileHandle, _ caller: Caller) -> Look {
         // The thread that publishes a version leads the handle to that.
-        handle.node.versions.load()?.turn.withLock {}
+        let known = handle.node.versions.load()
+        known?.turn.withLock {}
         guard let node = document(of: handle) else { return .done }
         if let redirected = handle.redirectedTo, redirected !== node { return .again }
         let isUnused = handle.isUnused.load(ordering: .relaxed)
         var status = cl_status()
-        guard let link = node.currentLink else { return node.state.withLock { $0.isSuperseded } ? .again : .done }
-        guard link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0, isUnused || handle.isUnwritten(status) else {
-            return handle.node.versions.load()?.isSuperseded(node) ?? false ? .again : .done
+        guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0,
+            isUnused || handle.isUnwritten(status)
+        else {
+            let isReplaced = node.state.withLock { $0.isSuperseded } || known?.isSuperseded(node) ?? false
+            return isReplaced ? .again : .done
         }
         if let reason = reasonToTruncateLive(handle, link, status) { return staysLive(reason) }
         let versions = node.versions.storeIfNil(DocumentVersions(of: node))

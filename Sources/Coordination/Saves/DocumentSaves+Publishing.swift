@@ -63,11 +63,11 @@ extension DocumentSaves {
             // The mount finds them on the new version's node no more.
             for handle in left { writers[handle]?.comesFromSave = true }
             handles += left
-            for thread in arrivals.keys where arrivals[thread]?.target == published { arrivals[thread]?.target = working }
+            moveArrivals(from: published, to: working)
             published = working
         }
         for handle in handles { writers[handle]?.version = published }
-        for thread in arrivals.keys where arrivals[thread]?.target == working { arrivals[thread]?.target = published }
+        moveArrivals(from: working, to: published)
         return handles.compactMap { handle in writers[handle].map { LiveWriter(handle, $0) } }
     }
 
@@ -94,8 +94,13 @@ extension DocumentSaves {
             writers[handle]?.version = version
             writers[handle]?.comesFromSave = true
         }
-        for thread in arrivals.keys where arrivals[thread]?.target == published { arrivals[thread]?.target = version }
+        moveArrivals(from: published, to: version)
         published = version
+    }
+
+    /// Threads on their way to a version are on their way to another one from here on.
+    mutating func moveArrivals(from old: VersionID, to new: VersionID) {
+        for thread in arrivals.keys where arrivals[thread]?.target == old { arrivals[thread]?.target = new }
     }
 
     /// It was not published. The save goes on if somebody holds it; otherwise it is discarded. The errno is the answer

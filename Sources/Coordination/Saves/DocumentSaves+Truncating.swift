@@ -6,7 +6,7 @@ extension DocumentSaves {
     public func reasonToTruncateLive(_ handle: SaveHandle, by caller: SaveCaller) -> LiveReason? {
         guard let process = caller.process else { return .unknownCaller }
         guard let writer = writers[handle], writer.version == published, writer.reason == .notTruncating else { return .outlivedSave }
-        // Another save of the document would have to be published in place, for this handle; not if that is in nobody's way.
+        // Another save of the document would have to be published in place, for this handle, unless it is settled.
         guard saves.isEmpty || writer.isSettled, !arrivals.values.contains(where: { $0.writesInPlace(published) }) else {
             return .writtenByAnother
         }
@@ -35,11 +35,11 @@ extension DocumentSaves {
         save.isExchanged = exchanged != nil
         saves.append(save)
         if let exchanged {
-            for thread in arrivals.keys where arrivals[thread]?.target == published { arrivals[thread]?.target = exchanged }
+            moveArrivals(from: published, to: exchanged)
             published = exchanged
         }
         for other in writers.keys where other == handle || exchanged != nil && writers[other]?.version == working {
-            // What another relay has open goes along with the document.
+            // Settled handles of others go along with the document.
             let isLeft = other != handle && writers[other]?.isSettled == true
             writers[other]?.version = isLeft ? exchanged ?? working : working
             writers[other]?.comesFromSave = true
@@ -71,6 +71,6 @@ extension DocumentSaves {
             writers[handle]?.version = working
             writers[handle]?.comesFromSave = false
         }
-        for thread in arrivals.keys where arrivals[thread]?.target == exchanged { arrivals[thread]?.target = working }
+        moveArrivals(from: exchanged, to: working)
     }
 }

@@ -34,9 +34,9 @@
 ///    content is, and the save is over. Handles that are still open are live.
 ///
 /// **Arriving.** The kernel repeats an open(2) once, so a thread is never answered ESTALE twice in one. From its ESTALE
-/// to its OPEN it counts as a holder of the version it was sent on to, which keeps that version where it is, but for a relay's that does
-/// not truncate. If it
-/// comes back with another version, it went there without a LOOKUP (/proc/self/fd, a file handle) or the walk took
+/// to its OPEN it counts as a holder of the version it was sent on to, which keeps that version where it is, but for a
+/// relay's that does not truncate. If it comes back with another version, it went there without a LOOKUP (/proc/self/fd,
+/// a file handle) or the walk took
 /// longer than the arrival patience; then it is served the current content by a handle on a node that stands for other
 /// content.
 ///
@@ -64,11 +64,7 @@ public struct DocumentSaves: Sendable {
     public init(published: VersionID, writers: [LiveWriter] = [], times: StreamTimes = StreamTimes()) {
         self.published = published
         self.times = times
-        for writer in writers {
-            self.writers[writer.handle] = Writer(
-                version: published, process: writer.process, reason: writer.reason, isFlushed: writer.isFlushed,
-                isSettled: writer.isSettled)
-        }
+        for writer in writers { adopt(writer) }
     }
 
     /// Whether there is nothing here that the mount does not know itself: no save, nobody arriving, no handle that a
@@ -159,8 +155,8 @@ struct Writer: Sendable {
     var isJoined = false
     var comesFromSave = false
     /// Its save was published, by fsync for example, and it has written nothing since: the program is about to close
-    /// it. Or a relay opened it without O_TRUNC and has not written by it. It is in no save's way, and goes along when the next version
-    /// takes the name.
+    /// it. Or a relay opened it without O_TRUNC and has not written by it. It does not keep a save from replacing the document's
+    /// file, and goes along when the next version takes the name.
     var isSettled = false
     /// Other processes that have flushed it.
     var flushers: Set<SaveProcess> = []

@@ -62,7 +62,7 @@ public struct OpenRequest: Hashable, Sendable {
     }
 
     /// A relay opens the document for a client that has yet to write, and may begin a save by ftruncate(2) then: until the first write the
-    /// handle is in no save's way, and joins none.
+    /// handle does not keep a save from replacing the document's file, and joins none.
     var isUnused: Bool { caller.isRelay && reasonToBeLive == .notTruncating }
 
     /// Why this open is live whoever else has the document open, nil if it may begin a save (rules 1 and 3). For a

@@ -66,19 +66,20 @@ extension MountTests {
             }
         }
 
-        /// Editors that need a terminal: command, keys that save, keys that end.
+        /// Editors that need a terminal: command, keys that save, keys that save and end.
         static let terminalEditors = [
-            (["nano", "-I", "doc"], ["\\x13"], "\\x18"), (["joe", "doc"], ["\\x0b", "d", "\\r"], "\\x0bx"),
-            (["emacs", "-nw", "-Q", "doc"], ["\\x18", "\\x13"], "\\x18\\x03"),
+            (["nano", "-I", "doc"], ["\\x13"], ["\\x18", "y", "\\r"]), (["joe", "doc"], ["\\x0b", "d", "\\r"], ["\\x0b", "x"]),
+            (["emacs", "-nw", "-Q", "doc"], ["\\x18", "\\x13"], ["\\x18", "\\x03", "y"]),
         ]
 
-        /// They write a line and save, twice, and end.
+        /// They write a line and save, and another one and save it at their end.
         @Test(arguments: SaveMount.accounts, terminalEditors)
-        func anEditorInATerminalSaves(kind: SaveMount, editor: (command: [String], save: [String], end: String)) throws {
+        func anEditorInATerminalSaves(kind: SaveMount, editor: (command: [String], save: [String], end: [String])) throws {
+            func keys(_ keys: [String]) -> String { "[" + keys.map { "b\"\($0)\"" }.joined(separator: ", ") + "]" }
             try withSharedMount(kind, prepare: "echo old >doc; setfattr -n user.xdg.tags -v tag doc") { (mount: Mount) throws in
                 #expect(try mount.python("""
                     import os, pty, select, time
-                    command, save, end = \(editor.command), [\(editor.save.map { "b\"\($0)\"" }.joined(separator: ", "))], b"\(editor.end)"
+                    command, save, end = \(editor.command), \(keys(editor.save)), \(keys(editor.end))
                     pid, terminal = pty.fork()
                     if pid == 0:
                         os.environ.update(TERM="xterm", HOME=os.environ["T"]); os.execvp(command[0], command)
@@ -100,12 +101,12 @@ extension MountTests {
                         try: return open("doc").read()
                         except FileNotFoundError: return None
                     until(lambda: b"old" in shown); drain(0.5)
-                    for word in ["new", "again"]:
-                        type(word.encode() + b"\\r"); until(lambda: word.encode() in shown); type(*save)
+                    for word, keys in [("new", save), ("again", end)]:
+                        type(word.encode() + b"\\r"); until(lambda: word.encode() in shown); type(*keys)
                         expected = "new\\n" + ("again\\n" if word == "again" else "") + "old\\n"
                         until(lambda: content() == expected)
                         print(content(), end="")
-                    type(end); until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid); print(os.getxattr("doc", "user.xdg.tags"))
+                    until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid); print(os.getxattr("doc", "user.xdg.tags"))
                     """) == "new\nold\nnew\nagain\nold\nb'tag'")
             }
         }

@@ -38,6 +38,10 @@ extension MountTests {
                 #expect(try mount.shell("quire thumbnail --status").contains("normal 0, large 0"))
                 // A listing has them drawn again.
                 try mount.shell("all() { [ $(ls .thumbnails/normal/d | wc -l) = 5 ]; }; eventually all")
+                // After warming it has all at once.
+                try mount.shell("quire thumbnail --clear d")
+                _ = try mount.attempt("quire thumbnail --warm --size normal .")
+                #expect(try mount.shell("ls .thumbnails/normal/d | wc -l") == "5")
             }
         }
 

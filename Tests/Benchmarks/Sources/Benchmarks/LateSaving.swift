@@ -7,9 +7,7 @@ enum LateSaving {
     /// Saves a document of 1 MiB in both ways, in turn, and compares the best rounds.
     static func comparing(in folder: String, count: Int) {
         let path = folder + "/late"
-        let content = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-        content.initializeMemory(as: UInt8.self, repeating: 7)
-        defer { content.deallocate() }
+        let content = [UInt8](repeating: 7, count: 1 << 20)
         save(content, as: path, O_CREAT)
         var best = [Double.infinity, .infinity]
         for _ in 0..<rounds {
@@ -23,10 +21,10 @@ enum LateSaving {
         print("quire\tlate-save\t\(100 * (best[1] / best[0] - 1))")
     }
 
-    private static func save(_ content: UnsafeMutableRawBufferPointer, as path: String, _ flag: Int32) {
+    private static func save(_ content: [UInt8], as path: String, _ flag: Int32) {
         let file = require(open(path, O_WRONLY | flag, 0o644), path)
         if flag == 0 { require(ftruncate(file, 0), "ftruncate") }
-        if write(file, content.baseAddress, content.count) != content.count { stop("write") }
+        if write(file, content, content.count) != content.count { stop("write") }
         close(file)
     }
 }
