@@ -51,7 +51,7 @@ final class Holder: Sendable {
     private func begin(_ body: @escaping @Sendable (FileCoordinator, () -> Void) throws -> Void) {
         thread { [self] in
             do {
-                try body(FileCoordinator()) {
+                try body(patient()) {
                     isHeld.signal()
                     go.wait()
                 }
@@ -68,9 +68,14 @@ final class Holder: Sendable {
 }
 
 /// A coordinator that waits no longer than a moment.
-func impatient() -> FileCoordinator {
+func impatient() -> FileCoordinator { coordinator(timeout: .milliseconds(100)) }
+
+/// A coordinator that waits for what takes a moment, even where other tests keep the threads that it takes.
+func patient() -> FileCoordinator { coordinator(timeout: .seconds(600)) }
+
+private func coordinator(timeout: Duration) -> FileCoordinator {
     let coordinator = FileCoordinator()
-    coordinator.timeout = .milliseconds(100)
+    coordinator.timeout = timeout
     return coordinator
 }
 
@@ -91,7 +96,7 @@ struct LocalAccessTests {
 
     @Test func anAccessorsResultAndErrorArePassedOn() throws {
         let doc = documents.make("doc")
-        let coordinator = FileCoordinator()
+        let coordinator = patient()
         #expect(try coordinator.coordinate(readingItemAt: doc) { try text($0) } == "old")
         #expect(throws: Failure()) { try coordinator.coordinate(writingItemAt: doc) { _ in throw Failure() } }
         // It holds nothing any more.
@@ -105,7 +110,7 @@ struct LocalAccessTests {
         for _ in 0..<16 {
             thread {
                 do {
-                    try FileCoordinator().coordinate(writingItemAt: doc) { url in
+                    try patient().coordinate(writingItemAt: doc) { url in
                         let count = try #require(Int(try text(url)))
                         usleep(1000)
                         try "\(count + 1)".write(to: url, atomically: false, encoding: .utf8)
@@ -143,7 +148,7 @@ struct LocalAccessTests {
         let reader = Holder(reading: doc)
         let journal = Journal()
         for name in ["first", "second", "third"] {
-            thread { try? FileCoordinator().coordinate(writingItemAt: doc) { _ in journal.note(name) } }
+            thread { try? patient().coordinate(writingItemAt: doc) { _ in journal.note(name) } }
             usleep(50_000)
         }
         #expect(journal.all.isEmpty)
@@ -209,11 +214,11 @@ struct LocalAccessTests {
         for (first, second) in [(one, other), (other, one)] {
             thread {
                 do {
-                    try FileCoordinator().coordinate(writingItemAt: first) { _ in
+                    try patient().coordinate(writingItemAt: first) { _ in
                         holdsBoth.signal()
                         while journal.all.isEmpty { usleep(1000) }
                         if second == one { usleep(100_000) }
-                        try FileCoordinator().coordinate(writingItemAt: second) { _ in journal.note("granted") }
+                        try patient().coordinate(writingItemAt: second) { _ in journal.note("granted") }
                     }
                 } catch FileCoordinationError.deadlock {
                     journal.note("deadlock")
@@ -232,7 +237,7 @@ struct LocalAccessTests {
 
     @Test func twoItemsAreGrantedAtOnce() throws {
         let (one, other) = (documents.make("one", "content"), documents.make("other"))
-        let coordinator = FileCoordinator()
+        let coordinator = patient()
         try coordinator.coordinate(readingItemAt: one, writingItemAt: other) { source, target in
             try text(source).write(to: target, atomically: false, encoding: .utf8)
         }
@@ -252,7 +257,7 @@ struct LocalAccessTests {
     @Test func cancellingEndsWhatWaitsForGood() throws {
         let doc = documents.make("doc")
         let writer = Holder(writing: doc)
-        let coordinator = FileCoordinator()
+        let coordinator = patient()
         thread {
             usleep(100_000)
             coordinator.cancel()
@@ -287,7 +292,7 @@ struct LocalAccessTests {
         let doc = documents.make("doc")
         let link = documents("link")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: doc)
-        let coordinator = FileCoordinator()
+        let coordinator = patient()
         try coordinator.coordinate(readingItemAt: link) { #expect($0.lastPathComponent == "link") }
         try coordinator.coordinate(readingItemAt: link, options: .resolvesSymbolicLink) { #expect($0.lastPathComponent == "doc") }
         var copy: URL?
@@ -302,9 +307,9 @@ struct LocalAccessTests {
     @Test func whoWaitsFollowsAMove() throws {
         let doc = documents.make("doc")
         let (moved, journal) = (documents("moved"), Journal())
-        let mover = FileCoordinator()
+        let mover = patient()
         try mover.coordinate(writingItemAt: doc, options: .forMoving, writingItemAt: moved) { from, to in
-            thread { try? FileCoordinator().coordinate(readingItemAt: doc) { journal.note($0.lastPathComponent) } }
+            thread { try? patient().coordinate(readingItemAt: doc) { journal.note($0.lastPathComponent) } }
             usleep(100_000)
             try FileManager.default.moveItem(at: from, to: to)
             mover.item(at: from, didMoveTo: to)
@@ -316,7 +321,7 @@ struct LocalAccessTests {
     @Test func aURLThatIsNoFilesIsRefused() throws {
         let url = try #require(URL(string: "https://example.org/doc"))
         #expect(throws: FileCoordinationError.failed("https://example.org/doc: is not the URL of a file")) {
-            try FileCoordinator().coordinate(readingItemAt: url) { _ in }
+            try patient().coordinate(readingItemAt: url) { _ in }
         }
     }
 }

@@ -13,10 +13,7 @@ struct LocalAsyncTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<64 {
                 group.addTask {
-                    let coordinator = FileCoordinator()
-                    // Other tests may keep the threads that the accessors go on with.
-                    coordinator.timeout = .seconds(600)
-                    try await coordinator.coordinate(writingItemAt: doc) { url in
+                    try await patient().coordinate(writingItemAt: doc) { url in
                         let count = try #require(Int(try text(url)))
                         await Task.yield()
                         try "\(count + 1)".write(to: url, atomically: false, encoding: .utf8)
@@ -31,7 +28,7 @@ struct LocalAsyncTests {
     @MainActor @Test func anAccessorRunsWhereItsCallerDoes() async throws {
         let doc = documents.make("doc")
         var seen = ""
-        try await FileCoordinator().coordinate(readingItemAt: doc) { url in
+        try await patient().coordinate(readingItemAt: doc) { url in
             MainActor.assertIsolated()
             seen = try text(url)
         }
@@ -41,7 +38,7 @@ struct LocalAsyncTests {
     @Test func aCancelledTaskWaitsNoLonger() async throws {
         let doc = documents.make("doc")
         let writer = await held(doc)
-        let task = Task { try await FileCoordinator().coordinate(readingItemAt: doc) { _ in } }
+        let task = Task { try await patient().coordinate(readingItemAt: doc) { _ in } }
         try await Task.sleep(for: .milliseconds(100))
         task.cancel()
         await #expect(throws: FileCoordinationError.cancelled) { try await task.value }
@@ -80,7 +77,7 @@ struct LocalAsyncTests {
         queue.name = "accessors"
         let intents = [FileAccessIntent.readingIntent(with: one), .writingIntent(with: other)]
         let failure = await withCheckedContinuation { continuation in
-            FileCoordinator().coordinate(with: intents, queue: queue) { error in
+            patient().coordinate(with: intents, queue: queue) { error in
                 #expect(OperationQueue.current === queue)
                 expectTimeout { try Self.write(other) }
                 continuation.resume(returning: error)
@@ -93,7 +90,7 @@ struct LocalAsyncTests {
         }
         #expect("\(try #require(refusal))".contains("not granted in time"))
         await end(writer)
-        #expect(try await FileCoordinator().coordinate(with: intents) { try text(intents[0].url) } == "old")
+        #expect(try await patient().coordinate(with: intents) { try text(intents[0].url) } == "old")
     }
 
     /// On another thread than the accessor's, so that it is no access within that.

@@ -91,11 +91,11 @@ struct LocalPresenterTests {
         let doc = documents.make("doc", "saved")
         let witness = Witness(doc, unsaved: "typed")
         try presenting(witness) {
-            let content = try FileCoordinator().coordinate(readingItemAt: doc) { try text($0) }
+            let content = try patient().coordinate(readingItemAt: doc) { try text($0) }
             #expect(content == "typed")
             expect(witness, ["reader", "save", "reacquired"])
         }
-        _ = try FileCoordinator().coordinate(readingItemAt: doc) { try text($0) }
+        _ = try patient().coordinate(readingItemAt: doc) { try text($0) }
         expect(witness, ["reader", "save", "reacquired"])
     }
 
@@ -104,7 +104,7 @@ struct LocalPresenterTests {
         func asked(_ options: FileCoordinator.WritingOptions) throws -> [String] {
             let witness = Witness(doc)
             try presenting(witness) {
-                try FileCoordinator().coordinate(writingItemAt: doc, options: options) { _ in
+                try patient().coordinate(writingItemAt: doc, options: options) { _ in
                     witness.journal.note("accessor")
                 }
                 eventually { witness.journal.has("changed") && witness.journal.has("reacquired") }
@@ -116,16 +116,16 @@ struct LocalPresenterTests {
         #expect(try asked(.forReplacing) == ["writer", "accommodate"])
         let witness = Witness(doc)
         try presenting(witness) {
-            _ = try FileCoordinator().coordinate(readingItemAt: doc, options: .withoutChanges) { try text($0) }
+            _ = try patient().coordinate(readingItemAt: doc, options: .withoutChanges) { try text($0) }
             expect(witness, ["reader", "reacquired"])
-            _ = try FileCoordinator().coordinate(readingItemAt: doc, options: .immediatelyAvailableMetadataOnly) { try text($0) }
+            _ = try patient().coordinate(readingItemAt: doc, options: .immediatelyAvailableMetadataOnly) { try text($0) }
             expect(witness, ["reader", "reacquired"])
         }
     }
 
     @Test func itIsToldInOrderOfWhatOthersDo() throws {
         let doc = documents.make("doc")
-        let (moved, coordinator) = (documents("moved"), FileCoordinator())
+        let (moved, coordinator) = (documents("moved"), patient())
         let witness = Witness(doc)
         try presenting(witness) {
             let options = FileCoordinator.WritingOptions.contentIndependentMetadataOnly
@@ -149,7 +149,7 @@ struct LocalPresenterTests {
         let doc = documents.make("folder/doc")
         let (made, moved) = (documents("folder/made"), documents("folder/moved"))
         let witness = Witness(documents("folder"))
-        let coordinator = FileCoordinator()
+        let coordinator = patient()
         try presenting(witness) {
             try coordinator.coordinate(writingItemAt: made) { try "new".write(to: $0, atomically: false, encoding: .utf8) }
             expect(witness, ["writer", "appeared made", "reacquired"])
@@ -176,7 +176,7 @@ struct LocalPresenterTests {
                 own.item(at: from, didMoveTo: to)
             }
             // But it is known where its item is.
-            try FileCoordinator().coordinate(writingItemAt: documents("moved")) { _ in }
+            try patient().coordinate(writingItemAt: documents("moved")) { _ in }
             expect(witness, ["writer", "changed", "reacquired"])
         }
     }
@@ -186,9 +186,9 @@ struct LocalPresenterTests {
         let witness = Witness(doc, answers: false)
         try presenting(witness) {
             let start = ContinuousClock.now
-            try FileCoordinator().coordinate(readingItemAt: doc) { _ in }
+            try patient().coordinate(readingItemAt: doc) { _ in }
             #expect(ContinuousClock.now - start > .seconds(1.5))
-            for _ in 0..<3 { try FileCoordinator().coordinate(readingItemAt: doc) { _ in } }
+            for _ in 0..<3 { try patient().coordinate(readingItemAt: doc) { _ in } }
             #expect(witness.journal.all == ["reader"])
         }
     }
@@ -196,7 +196,7 @@ struct LocalPresenterTests {
     @Test func aPresenterThatFailsHasTheAccessFail() throws {
         let doc = documents.make("doc")
         presenting(Witness(doc, fails: true)) {
-            let error = #expect(throws: FileCoordinationError.self) { try FileCoordinator().coordinate(readingItemAt: doc) { _ in } }
+            let error = #expect(throws: FileCoordinationError.self) { try patient().coordinate(readingItemAt: doc) { _ in } }
             #expect(error?.description.contains("could not let it go: DiskIsFull") ?? false)
         }
         try impatient().coordinate(writingItemAt: doc) { _ in }
@@ -212,7 +212,7 @@ struct LocalPresenterTests {
     @Test func eventsComeInOrder() async throws {
         let doc = documents.make("folder/doc")
         var events = try await FileCoordinator.events(forItemAt: documents("folder")).makeAsyncIterator()
-        let coordinator = FileCoordinator()
+        let coordinator = patient()
         try await coordinator.coordinate(writingItemAt: doc) { try "new".write(to: $0, atomically: false, encoding: .utf8) }
         try await coordinator.coordinate(writingItemAt: documents("folder/made")) {
             try "new".write(to: $0, atomically: false, encoding: .utf8)
@@ -225,7 +225,7 @@ struct LocalPresenterTests {
     @Test func whoDoesNotTakeEventsIsToldOfThat() async throws {
         let doc = documents.make("doc")
         var events = try await FileCoordinator.events(forItemAt: doc).makeAsyncIterator()
-        let coordinator = FileCoordinator()
+        let coordinator = patient()
         for _ in 0..<1_200 {
             try await coordinator.coordinate(writingItemAt: doc, options: .contentIndependentMetadataOnly) { _ in }
         }

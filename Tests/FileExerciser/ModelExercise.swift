@@ -23,6 +23,8 @@ struct ModelExercise {
     private let punches: Bool
     private let zeroes: Bool
     private let allocates: Bool
+    /// The process may open files by their handles: root's may.
+    private let opensHandles: Bool
 
     /// Makes the file anew. Throws the errno of a call that should have worked.
     init(path: String, options: Options) throws {
@@ -40,6 +42,7 @@ struct ModelExercise {
         allocates = try offers(0)
         punches = try offers(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
         zeroes = try offers(FALLOC_FL_ZERO_RANGE)
+        opensHandles = try Self.opensHandles(file)
         try ftruncate(fd, 0)
     }
 
@@ -79,7 +82,8 @@ struct ModelExercise {
         case ..<92: try reopen()
         case ..<94: try reopenEmptied()
         case ..<95: try reopenByPlace()
-        case ..<96: try emptyLate()
+        case ..<96: try reopenByHandle()
+        case ..<97: try emptyLate()
         case ..<98: try readByAnother()
         default: try appendByAnother()
         }
@@ -217,6 +221,27 @@ struct ModelExercise {
         try unmap()
         try close(fd)
         fd = try open("/proc/self/fd/\(place)", O_RDWR | (isEmptied ? O_TRUNC : 0))
+        if isEmptied { model = [] }
+        canBeMapped = false
+    }
+
+    private static func opensHandles(_ file: Int32) throws -> Bool {
+        do { try close(openByHandle(file, O_RDONLY)) } catch {
+            if error == .notPermitted { return false }
+            throw error
+        }
+        return true
+    }
+
+    /// By name_to_handle_at(2) and open_by_handle_at(2).
+    private mutating func reopenByHandle() throws {
+        guard opensHandles else { return }
+        let isEmptied = random.chance(1, in: 2)
+        note("open by handle\(isEmptied ? " with O_TRUNC" : ""), and close")
+        try unmap()
+        let before = fd
+        fd = try openByHandle(before, O_RDWR | (isEmptied ? O_TRUNC : 0))
+        try close(before)
         if isEmptied { model = [] }
         canBeMapped = false
     }

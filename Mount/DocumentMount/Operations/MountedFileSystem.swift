@@ -60,7 +60,7 @@ final class MountedFileSystem: FileSystemOperations {
         self.shares = shares
         locks = LockService(shares: shares)
         self.log = log
-        tunnel = Tunnel(journal: journal)
+        tunnel = Tunnel(journal: journal, accounts: shares.accounts)
         self.session = session
         repeater = Repeater(log: log)
         forgetter = NameForgetter(log: log)

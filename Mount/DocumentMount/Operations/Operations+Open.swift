@@ -405,6 +405,7 @@ extension MountedFileSystem {
             if handle.isWritable {
                 state.writers -= 1
                 if let written { state.written = written }
+                if handle.isNew { state.made?.finished() }
                 // What was written is not in the kernel's pages if it went past them, or if they were dropped and read again
                 // while a WRITE was on its way.
                 state.pages = nil

@@ -108,10 +108,14 @@ extension MountedFileSystem {
                 let isSame = { () throws(Errno) in self.knownNode(name, in: folder) === doomed?.node }
                 let isDone: Void? = try namesStanding(of: doomed?.node, isSame: isSame) { () throws(Errno) in
                     try parent.nameChanges.during { () throws(Errno) in
+                        let attributes = doomed?.attributes
                         try expectingRemoval(of: name, in: parent) { () throws(Errno) in
                             _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
                         }
                         doomed?.wentAway(in: parent, name: name, table)
+                        if let doomed, let attributes {
+                            tunnel.removed(attributes, from: parent, name, owner: doomed.owner, by: caller)
+                        }
                     }
                 }
                 if isDone != nil { return }
@@ -136,6 +140,10 @@ extension MountedFileSystem {
         let node: Node
         let pin: Pin?
         let isLastLink: Bool
+        let owner: uid_t
+
+        /// What a document that goes with this name has; nil if it has none, as nearly all do.
+        var attributes: UserAttributes? { isLastLink && node.isRegular ? pin.flatMap { UserAttributes(of: $0.file) } : nil }
 
         /// The name is gone now.
         func wentAway(in parent: Node, name: BorrowedName, _ table: NodeTable) {
@@ -154,6 +162,8 @@ extension MountedFileSystem {
     func doomed(_ name: BorrowedName, in folder: Descriptor, _ status: cl_status, by user: uid_t) -> Doomed? {
         guard let node = table.known(FileIdentity(status)) else { return nil }
         let file = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-        return Doomed(node: node, pin: Pin(file, for: user, of: shares), isLastLink: status.st.st_nlink <= 1 || node.isFolder)
+        return Doomed(
+            node: node, pin: Pin(file, for: user, of: shares), isLastLink: status.st.st_nlink <= 1 || node.isFolder,
+            owner: status.st.st_uid)
     }
 }

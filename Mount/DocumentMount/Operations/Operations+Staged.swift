@@ -175,6 +175,6 @@ extension MountedFileSystem {
         guard let old = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW),
             let new = hidden.withCString({ name in try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) })
         else { return }
-        Tunnel.copyAttributes(from: old, to: new)
+        UserAttributes.copy(from: old, to: new)
     }
 }

@@ -6,20 +6,25 @@ import SystemPackage
 
 /// Saves by rename lose what hangs on the inode: tags, comments, the document's identity. An editor writes a new file and
 /// renames it over the document, or moves the document aside and makes its name anew. In both cases the new file takes over
-/// the user.* attributes it lacks, and the index keeps the document's id (NTFS calls this tunnelling).
+/// the user.* attributes it lacks, and the index keeps the document's id (NTFS calls this tunnelling). A program that writes a
+/// new file, removes the document and renames the new one to its name has the new file take over the attributes alone.
 ///
-/// "The same editor" is the same user within 15 seconds: a shell's `command >new && mv new document` is a save too, by two
-/// processes.
+/// "The same editor" is the same user within 15 seconds after the new file was closed: a shell's `command >new && mv new document`
+/// is a save too, by two processes.
 final class Tunnel: Sendable {
     /// Who made a file, and when.
     struct Maker: Sendable {
         let uid: uid_t
-        let time: Int64
+        /// When the file was made, and from then on when the handle that made it was closed.
+        private(set) var time: Int64
         /// On the monotonic clock; see `Node.made`.
         let moment: Int64
 
         /// The caller, now.
         init(_ caller: Caller) { (uid, time, moment) = (caller.uid, Clock.now, cl_monotonic_ns()) }
+
+        /// The program that made the file has written it.
+        mutating func finished() { time = Clock.now }
 
         /// Whether a save that the file could be a part of may still be under way.
         var isRecent: Bool { Clock.now - time <= Tunnel.span }
@@ -33,22 +38,32 @@ final class Tunnel: Sendable {
         case aside(StorePath)
     }
 
-    private struct Aside {
-        let node: Node
+    /// A document that has lost its name.
+    private struct Departure {
+        enum Way {
+            case movedAside(Node)
+            case removed(UserAttributes)
+
+            var isMove: Bool { if case .movedAside = self { true } else { false } }
+        }
+
+        let way: Way
         let parent: Node
         let name: EntryName
+        /// Whoever took the name away, and when.
         let maker: Maker
         /// Whose the document is: nobody else gets what hangs on it.
         let owner: uid_t
     }
 
     private let journal: ChangeJournal
-    /// The last few documents moved away from their names. Rank 5.
-    private let asides = Guarded<[Aside]>([])
+    /// The last few. Rank 5.
+    private let departures = Guarded<[Departure]>([])
+    private let accounts: Accounts
     private static let kept = 32
     fileprivate static let span: Int64 = 15_000_000_000
 
-    init(journal: ChangeJournal) { self.journal = journal }
+    init(journal: ChangeJournal, accounts: Accounts) { (self.journal, self.accounts) = (journal, accounts) }
 
     /// A file was made under a name. Returns where the document is whose place it takes.
     func made(
@@ -57,12 +72,12 @@ final class Tunnel: Sendable {
     ) -> StorePath? {
         let maker = Maker(caller)
         node.state.withLock { $0.made = maker }
-        guard let aside = takeAside(in: parent, name, maker), let path = aside.path else {
+        guard case .movedAside(let aside)? = departed(from: parent, name, maker, isRemoved: false), let path = aside.path else {
             // A file open for writing is told of when it is closed.
             journal.made(in: parent, name: name, by: caller, isIndexed: !isWritten)
             return nil
         }
-        if let source = aside.openedByName { Self.copyAttributes(from: source, to: descriptor) }
+        if let source = aside.openedByName { UserAttributes.copy(from: source, to: descriptor) }
         journal.madeAnew(in: parent, name: name, takingOverFrom: path, by: caller)
         return path
     }
@@ -88,42 +103,71 @@ final class Tunnel: Sendable {
         of node: Node, at source: Place, over target: Place?, in parent: Node, _ name: UnsafePointer<CChar>, by caller: Caller
     ) -> Takeover {
         let now = Maker(caller)
-        guard let made = node.state.withLock({ $0.made }), Self.isOneSave(made, now) else { return .none }
+        guard let made = node.state.withLock({ $0.maker }), Self.isOneSave(made, now) else { return .none }
         if let target {
             guard Self.mayTake(now, from: target.status.st.st_uid) else { return .none }
-            if target.hasAttributes, let old = target.opened, let new = source.opened { Self.copyAttributes(from: old, to: new) }
+            if target.hasAttributes, let old = target.opened, let new = source.opened { UserAttributes.copy(from: old, to: new) }
             return .target
         }
-        guard let aside = takeAside(in: parent, name, now), let path = aside.path else { return .none }
-        if let old = aside.openedByName, let new = source.opened { Self.copyAttributes(from: old, to: new) }
-        return .aside(path)
+        switch departed(from: parent, name, now, isRemoved: true) {
+        case .movedAside(let aside)?:
+            guard let path = aside.path else { return .none }
+            if let old = aside.openedByName, let new = source.opened { UserAttributes.copy(from: old, to: new) }
+            return .aside(path)
+        case .removed(let attributes)?:
+            if let new = source.opened { attributes.add(to: new) }
+            return .none
+        case nil: return .none
+        }
     }
 
     /// A document was renamed away from a name. A file made moments ago is a save's own temporary file: no document.
     func movedAside(_ node: Node, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller) {
         let now = Maker(caller)
-        if let made = node.state.withLock({ $0.made }), Self.isOneSave(made, now) { return }
-        let aside = Aside(node: node, parent: parent, name: EntryName(copying: name), maker: now, owner: owner)
-        asides.withLock { asides in
-            if asides.count == Self.kept { asides.removeFirst() }
-            asides.append(aside)
+        if let made = node.state.withLock({ $0.maker }), Self.isOneSave(made, now) { return }
+        note(Departure(way: .movedAside(node), parent: parent, name: EntryName(copying: name), maker: now, owner: owner))
+    }
+
+    /// A document was removed that had attributes.
+    func removed(
+        _ attributes: UserAttributes, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller
+    ) {
+        note(
+            Departure(
+                way: .removed(attributes), parent: parent, name: EntryName(copying: name), maker: Maker(caller), owner: owner))
+    }
+
+    /// Makes room by the oldest departure of the account that has the most: no user makes others' saves lose their attributes.
+    private func note(_ departure: Departure) {
+        departures.withLock { departures in
+            departures.removeAll { departure.maker.time - $0.maker.time > Self.span }
+            if departures.count >= Self.kept {
+                var counts: [uid_t: Int] = [:]
+                for other in departures { counts[accounts.owner(of: other.maker.uid), default: 0] += 1 }
+                let heaviest = counts.max { $0.value < $1.value }?.key
+                if let index = departures.firstIndex(where: { accounts.owner(of: $0.maker.uid) == heaviest }) {
+                    departures.remove(at: index)
+                }
+            }
+            departures.append(departure)
         }
     }
 
-    private func takeAside(in parent: Node, _ name: UnsafePointer<CChar>, _ now: Maker) -> Node? {
-        asides.withLock { asides in
-            guard let newest = asides.last else { return nil }
+    /// The last document that had a name, if the caller may be saving it. `isRemoved`: also one that was removed.
+    private func departed(
+        from parent: Node, _ name: UnsafePointer<CChar>, _ now: Maker, isRemoved: Bool
+    ) -> Departure.Way? {
+        departures.withLock { departures in
+            guard let newest = departures.last else { return nil }
             if now.time - newest.maker.time > Self.span {
-                asides.removeAll()
+                departures.removeAll()
                 return nil
             }
-            guard
-                let index = asides.lastIndex(where: {
-                    $0.parent === parent && $0.name.matches(name) && Self.isOneSave($0.maker, now)
-                        && Self.mayTake(now, from: $0.owner)
-                })
-            else { return nil }
-            return asides.remove(at: index).node
+            let last = departures.lastIndex {
+                $0.parent === parent && $0.name.matches(name) && Self.isOneSave($0.maker, now) && Self.mayTake(now, from: $0.owner)
+                    && (isRemoved || $0.way.isMove)
+            }
+            return last.map { departures.remove(at: $0).way }
         }
     }
 
@@ -134,35 +178,6 @@ final class Tunnel: Sendable {
         made.uid == now.uid && now.time - made.time <= span
     }
 
-    /// Copies the user.* attributes that `target` lacks. Best effort: a save never fails for an attribute.
-    static func copyAttributes(from source: Descriptor, to target: Descriptor) {
-        try? withProcPath(of: source) { (sourcePath) throws(Errno) in
-            let size = cl_listxattr(sourcePath, nil, 0)
-            guard (1...Self.longestAttribute).contains(size) else { return }
-            var names = [CChar](repeating: 0, count: size)
-            let length = try check(cl_listxattr(sourcePath, &names, size))
-            try withProcPath(of: target) { (targetPath) throws(Errno) in
-                for name in names.prefix(length).split(separator: 0) where name.starts(with: "user.".utf8.map(CChar.init)) {
-                    copyAttribute(Array(name) + [0], sourcePath, targetPath)
-                }
-            }
-        }
-    }
-
-    /// XATTR_LIST_MAX and XATTR_SIZE_MAX. To a question for the size alone the kernel hands on whatever a file system's server says.
-    private static let longestAttribute = 64 << 10
-
-    private static func copyAttribute(
-        _ name: [CChar], _ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>
-    ) {
-        let size = cl_getxattr(source, name, nil, 0)
-        guard (0...Self.longestAttribute).contains(size) else { return }
-        var value = [UInt8](repeating: 0, count: size)
-        let length = cl_getxattr(source, name, &value, size)
-        guard length >= 0 else { return }
-        _ = cl_setxattr(target, name, value, length, 1)  // XATTR_CREATE: what the new file has stays
-    }
-
     fileprivate static func opened(
         _ name: UnsafePointer<CChar>, in folder: Descriptor, as identity: FileIdentity
     ) -> Descriptor? {
@@ -170,6 +185,15 @@ final class Tunnel: Sendable {
         var status = cl_status()
         guard cl_statx_fd(file.number, &status) == 0, FileIdentity(status) == identity else { return nil }
         return file
+    }
+}
+
+extension Node.State {
+    /// Who made the file; as of now while the handle that made it is open.
+    fileprivate var maker: Tunnel.Maker? {
+        var maker = made
+        if maker != nil, handles.contains(where: { $0.isNew && $0.isWritable }) { maker?.finished() }
+        return maker
     }
 }
 

@@ -148,6 +148,8 @@ final class WorkingVersion: Sendable {
     let image: ProgramImage?
     /// It is the document's own inode, for which others have a copy.
     let isExchanged: Bool
+    /// The kernel writes it for its program (passthrough): no write is told of, nor one that has failed.
+    let isUnheard: Bool
     private let share: TakenShare
     /// What it keeps open beside its handles: the copy, the document, and the opener (a pidfd).
     static let descriptors = 3
@@ -155,10 +157,11 @@ final class WorkingVersion: Sendable {
     /// `share`: of `descriptors`.
     init(
         node: Node, copy: WorkingCopy, caller: Caller, process: SaveProcess, opener: HeldProcess?, moment: SaveMoment, image: ProgramImage?,
-        share: TakenShare, isExchanged: Bool = false
+        share: TakenShare, isExchanged: Bool = false, isUnheard: Bool = false
     ) {
         self.share = share
         self.isExchanged = isExchanged
+        self.isUnheard = isUnheard
         self.node = node
         self.copy = copy
         self.caller = caller

@@ -99,7 +99,7 @@ extension SaveService {
         func version(_ node: Node, _ copy: WorkingCopy, isExchanged: Bool) -> WorkingVersion {
             WorkingVersion(
                 node: node, copy: copy, caller: caller, process: process, opener: opener, moment: moment, image: image, share: share,
-                isExchanged: isExchanged)
+                isExchanged: isExchanged, isUnheard: isExchanged && handle.hasBacking)
         }
     }
 

@@ -33,7 +33,12 @@ extension SaveService {
         var failure: Errno?
         if let version = versions.state.withLock({ $0.working[id] }) {
             noteUnheardWrites(to: version, versions)
-            do throws(Errno) { try version.copy.writeOut() } catch { failure = error }
+            do throws(Errno) {
+                try version.copy.writeOut()
+                if version.isUnheard { try version.copy.expectRoom() }
+            } catch {
+                failure = error
+            }
         }
         let notOnDisk = failure
         var replaced: ReplacedVersion?

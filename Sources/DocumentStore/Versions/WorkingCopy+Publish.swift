@@ -15,6 +15,19 @@ extension WorkingCopy {
         if traits.ordering == .writeOut { cl_begin_write_out(file.number) }
     }
 
+    /// Throws ENOSPC or EDQUOT if the acting user's next write to the copy would fail. For one that the kernel writes itself for a program:
+    /// only that program learns that a write has failed. Makes a file without a name for a moment.
+    public func expectRoom() throws(Errno) {
+        guard let folder = naming.withLock({ $0.place?.folder }) else { return }
+        let number = cl_openat(folder.number, ".", CL_O_TMPFILE | O_WRONLY, 0o600)
+        guard number >= 0 else { return }
+        let result = withExtendedLifetime(Descriptor(owning: number)) { cl_fallocate($0.number, 0, 0, Self.roomExpected) }
+        if result == -ENOSPC || result == -EDQUOT { throw Errno(rawValue: -Int32(result)) }
+    }
+
+    /// File systems may refuse a write of many blocks as a whole, where less is left.
+    private static let roomExpected: off_t = 128 << 10
+
     /// Makes this the document's content, after `writeOut`: renames it over `name`.
     ///
     /// What others changed of the document's attributes since the save began is merged; where the saver changed the same one,

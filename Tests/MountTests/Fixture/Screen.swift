@@ -19,6 +19,9 @@ enum Screen {
         def run(*words):
             null = subprocess.DEVNULL
             return subprocess.Popen(words, env=screen, cwd="/", stdout=null, stderr=null, start_new_session=True)
+        # What the user does at keyboard and mouse, by xdotool(1).
+        def press(*words):
+            return subprocess.run(["xdotool", *words], env=screen, check=True, capture_output=True, text=True).stdout
         def end(program, screen_too=True):
             os.killpg(program.pid, signal.SIGTERM)
             if not screen_too: return program.wait(10)

@@ -10,6 +10,7 @@ extension MountTests {
                 #expect(try mount.python(Self.two, limit: .seconds(300)) == """
                     received: first
                     received: second
+                    kept
                     sent: third
                     removed
                     """)
@@ -60,7 +61,9 @@ extension MountTests {
             started = [subprocess.Popen(syncthing(name, "serve", "--no-browser"), **quiet) for name in folders]
             try:
                 save("there", "first"); print("received:", until("here", "first"))
+                os.setxattr(folders["here"] + "/doc", "user.xdg.tags", b"kept")
                 save("there", "second"); print("received:", until("here", "second"))
+                print(os.getxattr(folders["here"] + "/doc", "user.xdg.tags").decode())
                 save("here", "third"); print("sent:", until("there", "third"))
                 os.remove(folders["there"] + "/doc"); until("here", None); print("removed" if content("here") is None else "left")
             finally:

@@ -10,12 +10,14 @@ extension MountTests {
         @Test(arguments: SaveMount.accounts, viewers)
         func aViewerShowsEachSaveAndNoHalfOfOne(kind: SaveMount, viewer: String) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
-                #expect(try mount.python(Screen.python(for: viewer) + Self.viewing) == "red\nblue\ngreen")
+                #expect(try mount.python(Screen.python(for: viewer) + Self.pdf + Self.viewing) == "red\nblue\ngreen")
             }
         }
 
-        /// gedit saves as all do that use GIO: it writes a new file, with the old one open, and renames it.
-        static let editors = ["mousepad --disable-server", "gedit --standalone"]
+        /// gedit and GNOME Text Editor save as all do that use GIO: they write a new file, with the old one open, and rename it.
+        static let editors =
+            ["mousepad --disable-server", "gedit --standalone"]
+            + (isLongRun ? ["gnome-text-editor --standalone", "kate --new --block"] : [])
 
         @Test(arguments: SaveMount.accounts, editors)
         func anEditorSaves(kind: SaveMount, editor: String) throws {
@@ -27,14 +29,79 @@ extension MountTests {
             }
         }
 
+        /// A document of one page by the operators that draw it.
+        private static let pdf = #"""
+            def pdf(body):
+                font = "<< /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+                objects = ["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+                           "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 400] /Contents 4 0 R /Resources %s >>" % font,
+                           "<< /Length %d >>\nstream\n%s\nendstream" % (len(body), body)]
+                text, places = "%PDF-1.4\n", []
+                for number, part in enumerate(objects, 1):
+                    places.append(len(text))
+                    text += "%d 0 obj\n%s\nendobj\n" % (number, part)
+                table = "".join("%010d 00000 n \n" % place for place in places)
+                end = "trailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(text)
+                return (text + "xref\n0 5\n0000000000 65535 f \n" + table + end).encode()
+
+            """#
+
+        /// Okular marks words with its highlighter; Evince saves a copy under the document's own name.
+        @Test(.enabled(if: isLongRun, "needs large packages"), arguments: SaveMount.accounts, ["okular", "evince"])
+        func aViewerSaves(kind: SaveMount, viewer: String) throws {
+            try withMount(kind.account, kind.options) { (mount: Mount) throws in
+                let script = Screen.python(for: viewer) + Self.pdf + Self.marking
+                #expect(try mount.python(script, limit: .seconds(180)) == "saved kept ['page.pdf']")
+            }
+        }
+
+        private static let marking = """
+            document = mount + "/page.pdf"
+            with open(document, "wb") as file: file.write(pdf("BT /F 40 Tf 30 200 Td (words here) Tj ET"))
+            os.setxattr(document, "user.xdg.tags", b"kept")
+            before = os.stat(document).st_ino
+            program = run("dbus-run-session", name, document)
+            def until(condition):
+                limit = time.monotonic() + 60
+                while not condition() and time.monotonic() < limit: time.sleep(0.1)
+            def isSaved():
+                try: return os.stat(document).st_ino != before
+                except FileNotFoundError: return False
+            def isMarked(): return share(255, 255, 0) > 0.01
+            try:
+                window = press("search", "--sync", "--onlyvisible", "--name", "page").split()[0]
+                press("windowfocus", "--sync", window)
+                until(lambda: share(255, 255, 255) > 0.2)
+                if name == "okular":
+                    while not isMarked():
+                        press("key", "alt+1")
+                        press("mousemove", "--window", window, "125", "262", "mousedown", "1")
+                        for step in range(8):
+                            press("mousemove", "--window", window, str(150 + 25 * step), str(270 + 5 * step))
+                        press("mouseup", "1")
+                        time.sleep(1)
+                    press("key", "ctrl+s")
+                else:
+                    press("key", "ctrl+s")
+                    press("search", "--sync", "--onlyvisible", "--name", "Save")
+                    press("key", "ctrl+a"); press("type", document); press("key", "Return")
+                    while not isSaved():
+                        time.sleep(1)
+                        press("key", "Return")
+                until(isSaved)
+                names = [name for name in os.listdir(mount) if name not in (".recents", ".tags", ".thumbnails")]
+                print("saved" if isSaved() else "not saved", os.getxattr(document, "user.xdg.tags").decode(), names)
+            finally:
+                end(program)
+            """
+
         /// Types a word before the others and saves, three times.
         private static let editing = """
             program = run("dbus-run-session", *name.split(), mount + "/notes.txt")
-            def press(*words):
-                return subprocess.run(["xdotool", *words], env=screen, check=True, capture_output=True, text=True).stdout
             try:
                 window = press("search", "--sync", "--onlyvisible", "--name", "notes.txt").split()[0]
                 press("windowfocus", "--sync", window)
+                press("mousemove", "--window", window, "200", "200", "click", "1")
                 for word in ["one", "two", "three"]:
                     press("key", "ctrl+Home"); press("type", word + " "); press("key", "ctrl+s")
                     limit = time.monotonic() + 60
@@ -51,18 +118,7 @@ extension MountTests {
         /// while the next one is being written. The screen's file has a header, then pixels of four bytes.
         private static let viewing = #"""
             colours = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1)}
-            def page(colour):
-                body = "%d %d %d rg 0 0 400 400 re f" % colours[colour]
-                objects = ["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-                           "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 400] /Contents 4 0 R >>",
-                           "<< /Length %d >>\nstream\n%s\nendstream" % (len(body), body)]
-                text, places = "%PDF-1.4\n", []
-                for number, part in enumerate(objects, 1):
-                    places.append(len(text))
-                    text += "%d 0 obj\n%s\nendobj\n" % (number, part)
-                table = "".join("%010d 00000 n \n" % place for place in places)
-                end = "trailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(text)
-                return (text + "xref\n0 5\n0000000000 65535 f \n" + table + end).encode()
+            def page(colour): return pdf("%d %d %d rg 0 0 400 400 re f" % colours[colour])
             def shows(colour): return share(*(255 * part for part in colours[colour])) > 0.1
             def expect(colour):
                 limit = time.monotonic() + 60

@@ -44,14 +44,15 @@ extension MountTests {
             END_OF_PORTAL
             """
 
-        /// With a second app that saves too, every reader still meets whole versions.
+        /// With a second app that saves too, every open for reading still finds a whole version. What is opened through /proc/self/fd while
+        /// another inode is saved in its place may be extended with zeros by the kernel (README, "File servers and portals").
         @Test(arguments: SaveMount.allCases)
         func noReadIsTornOfASaveByAnApp(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
                 #expect(try shell(mount, "doc", """
                     SAVER_PATH=$ONE SaveExerciser torn doc 1 \(isLongRun ? 16_700 : 40) 262144 300 \(TornReadTests.readers)
                     SAVER_PATH=$TWO SaveExerciser loop "$TWO" 65536 300 & second=$!
-                    SAVER_PATH=$ONE SaveExerciser torn doc 2 20 262144 300 read pread reopen | sed 's/older [0-9]*/older N/'; kill $second
+                    SAVER_PATH=$ONE SaveExerciser torn doc 2 20 262144 300 read pread | sed 's/older [0-9]*/older N/'; kill $second
                     """, limit: .seconds(3600)) == TornReadTests.noneTorn + "\n" + TornReadTests.noneTorn.replacing("older 0", with: "older N"))
             }
         }

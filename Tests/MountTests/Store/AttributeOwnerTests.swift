@@ -19,7 +19,7 @@ extension MountTests {
         /// How programs save `$doc` by renaming.
         static let saves = [
             "mv -f $doc $doc.old; echo new >$doc", "echo new >$doc.new; mv -f $doc.new $doc",
-            "mv -f $doc $doc.old; echo new >$doc.new; mv $doc.new $doc",
+            "mv -f $doc $doc.old; echo new >$doc.new; mv $doc.new $doc", "echo new >$doc.new; rm -f $doc; mv $doc.new $doc",
             "echo new >$doc.new; mv -f $doc $doc.old; ln $doc.new $doc; rm $doc.new",
         ]
 
@@ -52,7 +52,7 @@ extension MountTests {
             }
         }
 
-        @Test(arguments: saves.prefix(3), ["anyones", "sticky", "alices"])
+        @Test(arguments: saves.prefix(4), ["anyones", "sticky", "alices"])
         func onesOwnDocumentKeepsThem(save: String, folder: String) throws {
             try withMount(prepare: Self.store) { mount in
                 try mount.gathered()

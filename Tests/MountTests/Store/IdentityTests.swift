@@ -40,6 +40,16 @@ extension MountTests {
             try survives(.root, "ln doc doc~; echo two >new.tmp; mv new.tmp doc; rm doc~", content: "two")
         }
 
+        @Test(arguments: Account.allCases)
+        func aSaveByRemovingAndRenamingKeepsThem(account: Account) throws {
+            try survives(account, "echo two >new.tmp; rm doc; mv new.tmp doc", content: "two")
+        }
+
+        @Test(.enabled(if: isLongRun, "takes 20 s"), arguments: Account.allCases)
+        func aSaveByRenameMayTakeLong(account: Account) throws {
+            try survives(account, "(sleep 20; echo two) >new; mv new doc", content: "two")
+        }
+
         @Test func sedInPlaceKeepsThem() throws { try survives(.root, "sed -i s/one/two/ doc", content: "two") }
 
         @Test func aWriterInPlaceKeepsThem() throws { try survives(.root, "echo two >doc", content: "two") }

@@ -38,6 +38,17 @@ long sc_call(long number, long a, long b, long c, long d, long e, long f) {
     return result == -1 ? -errno : result;
 }
 
+int sc_open_by_handle(int fd, int flags) {
+    union {
+        struct file_handle handle;
+        char bytes[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+    } file = {.handle.handle_bytes = MAX_HANDLE_SZ};
+    int mount;
+    if (name_to_handle_at(fd, "", &file.handle, &mount, AT_EMPTY_PATH) < 0) return -errno;
+    int opened = open_by_handle_at(fd, &file.handle, flags);
+    return opened < 0 ? -errno : opened;
+}
+
 static int64_t nanoseconds(struct statx_timestamp t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
 
 int sc_stat(int folder, const char *path, int flags, struct sc_status *out) {

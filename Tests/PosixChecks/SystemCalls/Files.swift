@@ -80,6 +80,8 @@ package func pwrite(_ fd: Int32, _ text: String, at offset: Int) throws(Errno) -
 package func lseek(_ fd: Int32, _ offset: Int, _ whence: Int32) throws(Errno) -> Int {
     try call(SYS_lseek, fd, offset, whence)
 }
+/// Opens the file of a descriptor anew, by its handle. Only root may.
+package func openByHandle(_ fd: Int32, _ flags: Int32) throws(Errno) -> Int32 { try done(sc_open_by_handle(fd, flags)) }
 package func ftruncate(_ fd: Int32, _ size: Int) throws(Errno) { try call(SYS_ftruncate, fd, size) }
 package func fallocate(_ fd: Int32, _ mode: Int32, _ offset: Int, _ length: Int) throws(Errno) {
     try call(SYS_fallocate, fd, mode, offset, length)

@@ -15,6 +15,9 @@ struct sc_status {
 };
 int sc_stat(int folder, const char *path, int flags, struct sc_status *out);
 
+// Opens a file that is open by its handle (name_to_handle_at(2), open_by_handle_at(2)).
+int sc_open_by_handle(int fd, int flags);
+
 struct sc_file_system {
     uint64_t type, block_size, blocks, free_blocks, available_blocks, files, free_files, name_length, flags;
 };

@@ -1,0 +1,111 @@
+import TestSupport
+import Testing
+
+/// The programs of the table whose packages are large: `Tests/run --long` installs them.
+extension MountTests.SavingTableTests {
+    static let largeRows: [Row] = [
+        ("transactional", [
+            Program(setup: "convert -size 9x9 xc:red doc.png; ln -sf doc.png doc", command: gimp(inverting: "doc.png")),
+            // As programs save that are made with Electron.
+            Program(command: "node -e 'require(\"fs\").writeFileSync(\"doc\", \"new\")'"),
+        ]),
+        ("live.notTruncating transactional", [
+            Program(
+                setup: "echo words >book.txt; ebook-convert book.txt book.epub; rm book.txt; ln -sf book.epub doc",
+                command: "ebook-meta book.epub -t New"),
+            // Its first process makes the folder in which Wine keeps its Windows.
+            Program(setup: "wine cmd /c exit", command: "wine cmd /c 'echo new>doc'"), Program(command: "wine cmd /c 'copy /y from doc'"),
+        ]),
+        ("live.newFile live.notTruncating", [
+            Program(
+                setup: "convert -size 9x9 xc:red doc.png; \(gimp(inverting: "doc.png", into: "doc.xcf")); ln -sf doc.xcf doc",
+                command: gimp(inverting: "doc.xcf")),
+        ]),
+        ("live.livePattern live.newFile", [
+            Program(
+                setup: #"""
+                    mkdir "$T/profile"
+                    cat >"$T/profile/user.js" <<END
+                    user_pref("browser.download.folderList", 2);
+                    user_pref("browser.download.dir", "$PWD");
+                    user_pref("browser.download.useDownloadDir", true);
+                    user_pref("browser.helperApps.neverAsk.saveToDisk", "application/octet-stream");
+                    user_pref("browser.shell.checkDefaultBrowser", false);
+                    END
+                    ln -sf new.bin doc
+                    """#,
+                command: #"""
+                    firefox-esr --headless --profile "$T/profile" "$SITE/new.bin" & browser=$!
+                    for _ in $(seq 600); do if [ -s new.bin ] && [ ! -e new.bin.part ]; then break; fi; sleep 0.1; done
+                    kill $browser; wait
+                    """#),
+            Program(setup: "ln -sf new.bin doc", command: #"python3 "$T/chromium.py" "$SITE/new.bin""#),
+        ]),
+    ]
+
+    private static func gimp(inverting image: String, into result: String? = nil) -> String {
+        """
+        gimp -i -d -f -b '
+            (let* ((image (car (gimp-file-load RUN-NONINTERACTIVE "\(image)" "\(image)")))
+                   (layer (car (gimp-image-get-active-drawable image))))
+                (gimp-invert layer)
+                (gimp-file-save RUN-NONINTERACTIVE image layer "\(result ?? image)" "\(result ?? image)"))' -b '(gimp-quit 0)'
+        """
+    }
+
+    @Test(.enabled(if: isLongRun, "needs large packages"), arguments: SaveMount.accounts)
+    func aLargeProgramsSaveIsWhatTheTableSays(kind: SaveMount) throws {
+        try withSharedMount(kind) { (mount: Mount) throws in
+            mount.folder.makeFile("outside/chromium.py", Self.chromium)
+            try run(Self.largeRows, on: mount, preparedBy: #"""
+                export WINEDEBUG=-all DISPLAY=
+                mkdir "$T/site"; seq 1000 >"$T/site/new.bin"
+                port=$(python3 -c 'import socket; free = socket.create_server(("127.0.0.1", 0)); print(free.getsockname()[1])')
+                python3 -m http.server --directory "$T/site" --bind 127.0.0.1 $port >/dev/null 2>&1 & trap "kill $!" EXIT
+                export SITE=http://127.0.0.1:$port
+                until curl -s "$SITE" >/dev/null; do sleep 0.1; done
+                """#)
+        }
+    }
+
+    /// Downloads an address into the working folder, by the browser's protocol for programs
+    /// (https://chromedevtools.github.io/devtools-protocol).
+    private static let chromium = #"""
+        import json, os, subprocess, sys
+        (asked, ask), (told, tell) = os.pipe(), os.pipe()
+        def place():  # The browser reads descriptor 3 and writes 4.
+            os.dup2(asked, 100); os.dup2(tell, 101); os.dup2(100, 3); os.dup2(101, 4)
+        browser = subprocess.Popen(
+            ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + os.environ["T"] + "/chromium",
+             "--remote-debugging-pipe", "about:blank"], preexec_fn=place, close_fds=False, stderr=subprocess.DEVNULL)
+        os.close(asked); os.close(tell)
+        number, unread = 0, b""
+        def message():
+            global unread
+            while b"\0" not in unread:
+                part = os.read(told, 65536)
+                if not part: raise EOFError
+                unread += part
+            text, unread = unread.split(b"\0", 1)
+            return json.loads(text)
+        def send(method, session=None, **words):
+            global number
+            number += 1
+            request = {"id": number, "method": method, "params": words}
+            if session: request["sessionId"] = session
+            os.write(ask, json.dumps(request).encode() + b"\0")
+        def call(method, **words):
+            send(method, **words)
+            while True:
+                answer = message()
+                if answer.get("id") == number: return answer["result"]
+        call("Browser.setDownloadBehavior", behavior="allow", downloadPath=os.getcwd(), eventsEnabled=True)
+        target = call("Target.getTargets")["targetInfos"][0]["targetId"]
+        session = call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        send("Page.navigate", session, url=sys.argv[1])
+        while True:
+            event = message()
+            if event.get("method") == "Browser.downloadProgress" and event["params"]["state"] != "inProgress": break
+        browser.terminate(); browser.wait()
+        """#
+}
