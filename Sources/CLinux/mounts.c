@@ -3,11 +3,16 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 int cl_open_canonical(const char *path) {
@@ -60,4 +65,54 @@ int cl_unmount(const char *path, uint32_t unnamed_device, int flags) {
     }
     close(folder);
     return result;
+}
+
+// Of one write to a pipe.
+struct mount_answer {
+    int result;
+    uint64_t device;
+    char value[2048];
+};
+
+static struct mount_answer mount_answer(const char *path, const char *attribute) {
+    struct mount_answer answer = {0};
+    if (attribute) {
+        ssize_t length = getxattr(path, attribute, answer.value, sizeof answer.value);
+        answer.result = length < 0 ? -errno : (int)length;
+        return answer;
+    }
+    struct statx status = {0};
+    answer.result = statx(AT_FDCWD, path, AT_STATX_FORCE_SYNC, STATX_TYPE, &status) < 0 ? -errno : 0;
+    answer.device = makedev(status.stx_dev_major, status.stx_dev_minor);
+    return answer;
+}
+
+// Does not return. Should it wait for ever, it keeps no pipe of its caller's open.
+static void tell_mount_answer(const char *path, const char *attribute, int pipe) {
+    if (pipe > 0) syscall(SYS_close_range, 0, pipe - 1, 0);
+    syscall(SYS_close_range, pipe + 1, ~0U, 0);
+    struct mount_answer answer = mount_answer(path, attribute);
+    _exit(write(pipe, &answer, sizeof answer) == sizeof answer ? 0 : 1);
+}
+
+int cl_ask_mount(const char *path, const char *attribute, int milliseconds, uint64_t *device, void *value, size_t capacity) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
+    pid_t child = _Fork();
+    if (child == 0) tell_mount_answer(path, attribute, ends[1]);
+    int failure = child < 0 ? errno : 0;
+    close(ends[1]);
+    struct pollfd end = {.fd = ends[0], .events = POLLIN};
+    int events = 0;
+    if (!failure) do events = poll(&end, 1, milliseconds);
+        while (events < 0 && errno == EINTR);
+    struct mount_answer answer = {.result = -ETIMEDOUT};
+    int is_answered = events > 0 && read(ends[0], &answer, sizeof answer) == sizeof answer;
+    close(ends[0]);
+    if (failure) return -failure;
+    if (!is_answered) kill(child, SIGKILL);
+    waitpid(child, NULL, is_answered ? 0 : WNOHANG);
+    *device = answer.device;
+    if (answer.result > 0) memcpy(value, answer.value, (size_t)answer.result < capacity ? (size_t)answer.result : capacity);
+    return answer.result;
 }

@@ -2,19 +2,10 @@ import Dispatch
 import StorePrimitives
 import Synchronization
 
-/// Waiting for a mount whose daemon may never answer.
+/// Asking many mounts at once, whose daemons may never answer.
 enum Bounded {
-    /// How long a command waits for one answer of a file system.
-    static let patience = Duration.seconds(5)
-
-    /// Runs `body` on a thread of its own and returns its result, or nil if there is none in time; the thread is then left
-    /// behind, and ends with the process.
-    static func run<Result: Sendable>(_ limit: Duration = patience, _ body: @escaping @Sendable () -> Result) -> Result? {
-        let answer = begin(body)
-        return answer.wait(until: deadline(after: limit))
-    }
-
-    /// The same of many at once, which have the time together.
+    /// Runs `body` for each on a thread of its own. Returns their results, nil for those that have none when the time is over: these threads are
+    /// left behind, and end with the process. So `body` may wait in no system call that a signal does not end (`MountServer`).
     static func run<Subject: Sendable, Result: Sendable>(
         _ limit: Duration, for subjects: [Subject], _ body: @escaping @Sendable (Subject) -> Result
     ) -> [Result?] {

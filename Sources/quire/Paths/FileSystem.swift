@@ -4,12 +4,10 @@ import SystemPackage
 
 /// The few questions commands ask of the file system.
 package enum FileSystem {
-    /// stat(2), links followed. `asksServer` makes a network or FUSE file system ask its server, whatever the kernel has
-    /// cached: a dead mount answers from the cache otherwise.
-    package static func status(_ path: [UInt8], asksServer: Bool = false) throws(Errno) -> stat {
-        let forceSync: Int32 = 0x2000  // AT_STATX_FORCE_SYNC, hidden behind _GNU_SOURCE
+    /// stat(2), links followed.
+    package static func status(_ path: [UInt8]) throws(Errno) -> stat {
         var status = cl_status()
-        let result = withCString(path) { cl_statx(AT_FDCWD, $0, asksServer ? forceSync : 0, &status) }
+        let result = withCString(path) { cl_statx(AT_FDCWD, $0, 0, &status) }
         if result < 0 { throw Errno(rawValue: -result) }
         return status.st
     }

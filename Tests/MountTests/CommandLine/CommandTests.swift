@@ -49,6 +49,33 @@ extension MountTests {
             }
         }
 
+        /// A thread that waits for an answer to what the server has read cannot be killed.
+        @Test func aServerThatReadsAndDoesNotAnswerKeepsNoCommandFromEnding() throws {
+            try withMount { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import ctypes, os, struct, subprocess, threading
+                    libc, silent = ctypes.CDLL(None, use_errno=True), os.environ["T"] + "/silent"
+                    os.mkdir(silent)
+                    device = os.open("/dev/fuse", os.O_RDWR)
+                    options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % device
+                    assert libc.mount(b"/nowhere", silent.encode(), b"fuse.quire", 0, options) == 0, os.strerror(ctypes.get_errno())
+                    # struct fuse_in_header, fuse_out_header, fuse_init_out (linux/fuse.h)
+                    number = struct.unpack_from("<Q", os.read(device, 1 << 20), 8)[0]
+                    reply = struct.pack("<IIIIHHIIHHII24x", 7, 31, 4096, 0, 12, 9, 4096, 1, 1, 0, 0, 0)
+                    os.write(device, struct.pack("<IiQ", 16 + len(reply), 0, number) + reply)
+                    def read():
+                        try:
+                            while True: os.read(device, 1 << 20)
+                        except OSError: pass
+                    threading.Thread(target=read, daemon=True).start()
+                    try: print(subprocess.run(["quire", "status"], capture_output=True, text=True, cwd="/").stdout)
+                    finally:
+                        detach = 2  # MNT_DETACH, umount2(2)
+                        libc.umount2(silent.encode(), detach)
+                    """).contains("/silent\n  store        /nowhere\n  unreachable  "))
+            }
+        }
+
         @Test func passthroughThatIsOffIsGivenItsReason() throws {
             try withMount(.root, ["passthrough=off"]) { (mount: Mount) throws in
                 #expect(try mount.shell("quire status --json . | grep -c '\"passthroughReason\"'") == "1")

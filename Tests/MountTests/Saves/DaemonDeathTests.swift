@@ -142,7 +142,7 @@ extension MountTests {
                 try mount.comesBack(after: daemon)
                 try mount.shell("""
                     log=$(echo "$QUIRE_STATE_HOME"/*/log)
-                    grep -q "the daemon of this mount died" "$log"; grep -q "mounted again" "$log"
+                    grep -q "the daemon of this mount died" "$log"; eventually grep -q "mounted again" "$log"
                     expect_status 1 grep -q -a "daemon of this mount died" "$log.old"
                     """, in: "/")
             }
