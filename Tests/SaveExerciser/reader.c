@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,8 @@ static enum read_outcome by_mapping(const char *path, unsigned *seed, uint64_t *
                 if (pipe(pipe_ends) == 0) {
                     while (length < (size_t)status.st_size) {
                         size_t wanted = (size_t)status.st_size - length;
-                        ssize_t count = write(pipe_ends[1], (char *)mapped + length, wanted < 65536 ? wanted : 65536);
+                        // A user with many pipes gets small ones.
+                        ssize_t count = write(pipe_ends[1], (char *)mapped + length, wanted < PIPE_BUF ? wanted : PIPE_BUF);
                         if (count <= 0 || read(pipe_ends[0], (char *)buffer + length, count) != count) break;
                         length += count;
                     }

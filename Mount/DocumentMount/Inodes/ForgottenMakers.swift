@@ -13,7 +13,7 @@ final class ForgottenMakers: Sendable {
         makers.withLock { makers in
             if makers.count == Self.kept {
                 makers = makers.filter { $0.value.isRecent }
-                let oldest = makers.count == Self.kept ? makers.min { $0.value.time < $1.value.time } : nil
+                let oldest = makers.count == Self.kept ? makers.min { $0.value.lastClose < $1.value.lastClose } : nil
                 if let oldest { makers[oldest.key] = nil }
             }
             makers[file] = maker

@@ -345,6 +345,9 @@ extension MountedFileSystem {
         let mayBeRelay = isWritable
             ? decision.reason == .notTruncating : node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
         let isRelay = mayBeRelay && saves.processes.isRelay(caller.thread)
+        // Of a write that the kernel makes itself, the daemon does not learn that it failed.
+        let mayLackRoom = isWritable && decision.reason == .notTruncating && isPassthroughOn
+            && before.map { !saves.store.hasPlentyOfRoom(for: descriptor, $0) } ?? false
         var decision = decision
         decision.isRelayed = isRelay && isWritable
         return node.state.withLock { state in
@@ -360,7 +363,7 @@ extension MountedFileSystem {
             }
             // What is written to a working copy, or to another file than the node's, the daemon must see.
             let isDirect =
-                keepsSetIDBits && state.backing == nil || decision.isElsewhere || decision.version != nil && isPassthroughOn
+                keepsSetIDBits && state.backing == nil || mayLackRoom || decision.isElsewhere || decision.version != nil && isPassthroughOn
                 || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
                 || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isRelay, status: before, state)
             let (mode, refreshed) =
@@ -405,7 +408,7 @@ extension MountedFileSystem {
             if handle.isWritable {
                 state.writers -= 1
                 if let written { state.written = written }
-                if handle.isNew { state.made?.finished() }
+                state.made?.closed(by: handle)
                 // What was written is not in the kernel's pages if it went past them, or if they were dropped and read again
                 // while a WRITE was on its way.
                 state.pages = nil

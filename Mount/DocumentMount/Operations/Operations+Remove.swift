@@ -113,9 +113,7 @@ extension MountedFileSystem {
                             _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
                         }
                         doomed?.wentAway(in: parent, name: name, table)
-                        if let doomed, let attributes {
-                            tunnel.removed(attributes, from: parent, name, owner: doomed.owner, by: caller)
-                        }
+                        tunnel.removed(attributes, from: parent, name, owner: doomed?.owner ?? 0, by: caller)
                     }
                 }
                 if isDone != nil { return }

@@ -2,6 +2,7 @@ import CLinux
 import FuseKernel
 import Glibc
 import StorePrimitives
+import Synchronization
 import SystemPackage
 
 /// Saves by rename lose what hangs on the inode: tags, comments, the document's identity. An editor writes a new file and
@@ -9,25 +10,34 @@ import SystemPackage
 /// the user.* attributes it lacks, and the index keeps the document's id (NTFS calls this tunnelling). A program that writes a
 /// new file, removes the document and renames the new one to its name has the new file take over the attributes alone.
 ///
-/// "The same editor" is the same user within 15 seconds after the new file was closed: a shell's `command >new && mv new document`
-/// is a save too, by two processes.
+/// "The same editor" is the same user within 15 seconds: a shell's `command >new && mv new document` is a save too, by two processes.
+/// Writing a large file may take longer, so the time counts from the last close; but not for a name whose document was moved aside: a
+/// log may take that after hours.
 final class Tunnel: Sendable {
-    /// Who made a file, and when.
+    /// The user who made a file, or took a document's name away, and the time on the monotonic clock.
     struct Maker: Sendable {
         let uid: uid_t
-        /// When the file was made, and from then on when the handle that made it was closed.
-        private(set) var time: Int64
-        /// On the monotonic clock; see `Node.made`.
+        /// See `Node.made`.
         let moment: Int64
+        /// When the file was made, or closed by the program that makes it.
+        private(set) var lastClose: Int64
 
         /// The caller, now.
-        init(_ caller: Caller) { (uid, time, moment) = (caller.uid, Clock.now, cl_monotonic_ns()) }
+        init(_ caller: Caller) {
+            (uid, moment) = (caller.uid, cl_monotonic_ns())
+            lastClose = moment
+        }
 
-        /// The program that made the file has written it.
-        mutating func finished() { time = Clock.now }
+        /// A handle for writing was closed. It is the one that made the file, or the program has opened the file once more.
+        mutating func closed(by handle: FileHandle) {
+            if handle.isNew || handle.caller.uid == uid && isRecent { lastClose = cl_monotonic_ns() }
+        }
 
         /// Whether a save that the file could be a part of may still be under way.
-        var isRecent: Bool { Clock.now - time <= Tunnel.span }
+        var isRecent: Bool { cl_monotonic_ns() - lastClose <= Tunnel.span }
+
+        /// Whether this and what happens now may be one save.
+        fileprivate func isOneSave(with now: Maker, since time: Int64) -> Bool { uid == now.uid && now.moment - time <= Tunnel.span }
     }
 
     enum Takeover: Sendable {
@@ -43,22 +53,23 @@ final class Tunnel: Sendable {
         enum Way {
             case movedAside(Node)
             case removed(UserAttributes)
-
-            var isMove: Bool { if case .movedAside = self { true } else { false } }
         }
 
         let way: Way
         let parent: Node
         let name: EntryName
-        /// Whoever took the name away, and when.
-        let maker: Maker
-        /// Whose the document is: nobody else gets what hangs on it.
+        /// The user who took the name away.
+        let by: Maker
+        /// The document's owner: nobody else gets what hangs on it.
         let owner: uid_t
+
+        func isOf(_ name: EntryName, in folder: Node) -> Bool { parent === folder && self.name == name }
     }
 
     private let journal: ChangeJournal
-    /// The last few. Rank 5.
+    /// The last few documents that have lost their names, one of each name. Rank 5.
     private let departures = Guarded<[Departure]>([])
+    private let areDepartures = Atomic<Bool>(false)
     private let accounts: Accounts
     private static let kept = 32
     fileprivate static let span: Int64 = 15_000_000_000
@@ -72,7 +83,8 @@ final class Tunnel: Sendable {
     ) -> StorePath? {
         let maker = Maker(caller)
         node.state.withLock { $0.made = maker }
-        guard case .movedAside(let aside)? = departed(from: parent, name, maker, isRemoved: false), let path = aside.path else {
+        // A document that was removed and one that is written under its name are two.
+        guard case .movedAside(let aside)? = takeDeparture(from: parent, name, by: maker)?.way, let path = aside.path else {
             // A file open for writing is told of when it is closed.
             journal.made(in: parent, name: name, by: caller, isIndexed: !isWritten)
             return nil
@@ -103,19 +115,29 @@ final class Tunnel: Sendable {
         of node: Node, at source: Place, over target: Place?, in parent: Node, _ name: UnsafePointer<CChar>, by caller: Caller
     ) -> Takeover {
         let now = Maker(caller)
-        guard let made = node.state.withLock({ $0.maker }), Self.isOneSave(made, now) else { return .none }
+        let (made, isOpen, isClosed) = node.state.withLock { state in
+            // The kernel tells of the end of a handle (RELEASE) after close(2) has returned.
+            let making = state.handles.filter { $0.isNew && $0.isWritable }
+            return (state.made, !making.isEmpty, making.allSatisfy { $0.isFlushed.load(ordering: .relaxed) })
+        }
+        let departure = target == nil ? takeDeparture(from: parent, name, by: now) : nil
+        guard let made, made.isOneSave(with: now, since: isOpen ? now.moment : made.lastClose) else { return .none }
         if let target {
             guard Self.mayTake(now, from: target.status.st.st_uid) else { return .none }
             if target.hasAttributes, let old = target.opened, let new = source.opened { UserAttributes.copy(from: old, to: new) }
             return .target
         }
-        switch departed(from: parent, name, now, isRemoved: true) {
+        switch departure?.way {
         case .movedAside(let aside)?:
-            guard let path = aside.path else { return .none }
+            guard made.isOneSave(with: now, since: made.moment), let path = aside.path else { return .none }
             if let old = aside.openedByName, let new = source.opened { UserAttributes.copy(from: old, to: new) }
             return .aside(path)
         case .removed(let attributes)?:
-            if let new = source.opened { attributes.add(to: new) }
+            // The new file was there before the document went. Root gives a user's attributes to no file of another's.
+            guard let departure, isClosed, made.moment <= departure.by.moment, source.status.st.st_uid == departure.owner,
+                let new = source.opened
+            else { return .none }
+            attributes.add(to: new)
             return .none
         case nil: return .none
         }
@@ -124,59 +146,56 @@ final class Tunnel: Sendable {
     /// A document was renamed away from a name. A file made moments ago is a save's own temporary file: no document.
     func movedAside(_ node: Node, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller) {
         let now = Maker(caller)
-        if let made = node.state.withLock({ $0.maker }), Self.isOneSave(made, now) { return }
-        note(Departure(way: .movedAside(node), parent: parent, name: EntryName(copying: name), maker: now, owner: owner))
+        if let made = node.state.withLock({ $0.made }), made.isOneSave(with: now, since: made.moment) { return }
+        note(Departure(way: .movedAside(node), parent: parent, name: EntryName(copying: name), by: now, owner: owner))
     }
 
-    /// A document was removed that had attributes.
+    /// A name was removed. `attributes`: nil if it was no document's, or that had none.
     func removed(
-        _ attributes: UserAttributes, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller
+        _ attributes: UserAttributes?, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller
     ) {
+        guard let attributes else {
+            if areDepartures.load(ordering: .relaxed) { _ = takeDeparture(from: parent, name, by: Maker(caller)) }
+            return
+        }
         note(
             Departure(
-                way: .removed(attributes), parent: parent, name: EntryName(copying: name), maker: Maker(caller), owner: owner))
+                way: .removed(attributes), parent: parent, name: EntryName(copying: name), by: Maker(caller), owner: owner))
     }
 
     /// Makes room by the oldest departure of the account that has the most: no user makes others' saves lose their attributes.
     private func note(_ departure: Departure) {
         departures.withLock { departures in
-            departures.removeAll { departure.maker.time - $0.maker.time > Self.span }
+            departures.removeAll { departure.by.moment - $0.by.moment > Self.span || $0.isOf(departure.name, in: departure.parent) }
             if departures.count >= Self.kept {
                 var counts: [uid_t: Int] = [:]
-                for other in departures { counts[accounts.owner(of: other.maker.uid), default: 0] += 1 }
+                for other in departures { counts[accounts.owner(of: other.by.uid), default: 0] += 1 }
                 let heaviest = counts.max { $0.value < $1.value }?.key
-                if let index = departures.firstIndex(where: { accounts.owner(of: $0.maker.uid) == heaviest }) {
+                if let index = departures.firstIndex(where: { accounts.owner(of: $0.by.uid) == heaviest }) {
                     departures.remove(at: index)
                 }
             }
             departures.append(departure)
+            areDepartures.store(true, ordering: .relaxed)
         }
     }
 
-    /// The last document that had a name, if the caller may be saving it. `isRemoved`: also one that was removed.
-    private func departed(
-        from parent: Node, _ name: UnsafePointer<CChar>, _ now: Maker, isRemoved: Bool
-    ) -> Departure.Way? {
-        departures.withLock { departures in
-            guard let newest = departures.last else { return nil }
-            if now.time - newest.maker.time > Self.span {
-                departures.removeAll()
-                return nil
-            }
-            let last = departures.lastIndex {
-                $0.parent === parent && $0.name.matches(name) && Self.isOneSave($0.maker, now) && Self.mayTake(now, from: $0.owner)
-                    && (isRemoved || $0.way.isMove)
-            }
-            return last.map { departures.remove(at: $0).way }
+    /// The last document that had a name, which something else has from now on. Nil if the caller cannot be saving it.
+    private func takeDeparture(from parent: Node, _ name: UnsafePointer<CChar>, by now: Maker) -> Departure? {
+        guard areDepartures.load(ordering: .relaxed) else { return nil }
+        return departures.withLock { departures in
+            departures.removeAll { now.moment - $0.by.moment > Self.span }
+            defer { areDepartures.store(!departures.isEmpty, ordering: .relaxed) }
+            let index = departures.lastIndex { $0.parent === parent && $0.name.matches(name) }
+            guard let departure = index.map({ departures.remove(at: $0) }), departure.by.uid == now.uid,
+                Self.mayTake(now, from: departure.owner)
+            else { return nil }
+            return departure
         }
     }
 
     /// A document's attributes and identity go to its owner only: they may tell what others may not read.
     private static func mayTake(_ saver: Maker, from owner: uid_t) -> Bool { saver.uid == owner || saver.uid == 0 }
-
-    private static func isOneSave(_ made: Maker, _ now: Maker) -> Bool {
-        made.uid == now.uid && now.time - made.time <= span
-    }
 
     fileprivate static func opened(
         _ name: UnsafePointer<CChar>, in folder: Descriptor, as identity: FileIdentity
@@ -185,15 +204,6 @@ final class Tunnel: Sendable {
         var status = cl_status()
         guard cl_statx_fd(file.number, &status) == 0, FileIdentity(status) == identity else { return nil }
         return file
-    }
-}
-
-extension Node.State {
-    /// Who made the file; as of now while the handle that made it is open.
-    fileprivate var maker: Tunnel.Maker? {
-        var maker = made
-        if maker != nil, handles.contains(where: { $0.isNew && $0.isWritable }) { maker?.finished() }
-        return maker
     }
 }
 

@@ -16,7 +16,7 @@ struct UserAttributes: Sendable {
     /// XATTR_LIST_MAX and XATTR_SIZE_MAX. To a question for the size alone the kernel hands on whatever a file system's server says.
     private static let longest = 64 << 10
 
-    /// Those that a file has now; nil if it has none, or more than 64 KiB of them.
+    /// Reads a file's attributes. Nil if the file has none, or more than 64 KiB of them.
     /// - Parameter file: may be an O_PATH descriptor.
     init?(of file: Descriptor) {
         var (attributes, isWhole, room) = ([Attribute](), true, Self.longest)
@@ -30,14 +30,14 @@ struct UserAttributes: Sendable {
         self.attributes = attributes
     }
 
-    /// Gives a file those that it lacks.
+    /// Gives `target` the attributes that it lacks.
     func add(to target: Descriptor) {
         try? withProcPath(of: target) { (path) throws(Errno) in
             for attribute in attributes { Self.add(attribute.name, attribute.value, to: path) }
         }
     }
 
-    /// Copies those that `target` lacks, in the memory of one.
+    /// Copies the attributes that `target` lacks, with one in memory at a time.
     static func copy(from source: Descriptor, to target: Descriptor) {
         try? withProcPath(of: target) { (path) throws(Errno) in
             forEach(of: source) { name, value in

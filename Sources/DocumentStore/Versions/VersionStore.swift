@@ -13,6 +13,17 @@ public final class VersionStore: Sendable {
     let intents: IntentLog
     public let kept: KeptVersions
 
+    /// File systems may refuse a write of so many bytes as a whole where less room is left: XFS reserves blocks for 1,024 pages.
+    static let largestWrite: UInt64 = 4 << 20
+    /// With so much room a save of a document is not expected to fill the disk.
+    private static let plenty: UInt64 = 64 << 20
+
+    /// Whether a file's file system has room for the saves of the next moments, of 64 MiB. One system call at most.
+    /// - Parameter status: the file's.
+    public func hasPlentyOfRoom(for file: Descriptor, _ status: cl_status) -> Bool {
+        (try? fileSystems.traits(of: file, status, bytes: Self.plenty))?.hasRoom ?? false
+    }
+
     /// Opens or makes what is kept in the state folder, which must be on a file system that keeps it and not in the store.
     /// Call `completeIntents()` before the store is served, and `sweep()` at any time after.
     /// - Parameter shares: told what users have of what is kept.

@@ -15,18 +15,20 @@ extension WorkingCopy {
         if traits.ordering == .writeOut { cl_begin_write_out(file.number) }
     }
 
-    /// Throws ENOSPC or EDQUOT if the acting user's next write to the copy would fail. For one that the kernel writes itself for a program:
-    /// only that program learns that a write has failed. Makes a file without a name for a moment.
+    /// Throws ENOSPC or EDQUOT if the acting user's next write to the copy may fail. For one that the kernel writes itself for a program:
+    /// only that program learns that a write has failed. Makes a file of `VersionStore.largestWrite` without a name for a moment.
     public func expectRoom() throws(Errno) {
+        var system = cl_file_system()
+        _ = try check(cl_file_system(file.number, &system))
+        if system.available < VersionStore.largestWrite { throw .noSpace }
+        // The memory that a tmpfs would take has its price.
+        if traits.ordering == .nothing { return }
         guard let folder = naming.withLock({ $0.place?.folder }) else { return }
         let number = cl_openat(folder.number, ".", CL_O_TMPFILE | O_WRONLY, 0o600)
         guard number >= 0 else { return }
-        let result = withExtendedLifetime(Descriptor(owning: number)) { cl_fallocate($0.number, 0, 0, Self.roomExpected) }
+        let result = withExtendedLifetime(Descriptor(owning: number)) { cl_fallocate($0.number, 0, 0, off_t(clamping: VersionStore.largestWrite)) }
         if result == -ENOSPC || result == -EDQUOT { throw Errno(rawValue: -Int32(result)) }
     }
-
-    /// File systems may refuse a write of many blocks as a whole, where less is left.
-    private static let roomExpected: off_t = 128 << 10
 
     /// Makes this the document's content, after `writeOut`: renames it over `name`.
     ///

@@ -94,7 +94,10 @@ extension MountTests {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
                 try mount.shell(Self.held("--write doc") + """
                     for signal in KILL TERM INT; do
-                        python3 -c 'import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); open("doc", "w")' & opener=$!
+                        # The shell has a program in the background ignore SIGINT.
+                        python3 -c 'import os, signal; signal.signal(signal.SIGINT, signal.SIG_DFL)
+                    open(os.environ["T"] + "/ready", "w"); open("doc", "w")' & opener=$!
+                        eventually [ -e "$T/ready" ]; rm "$T/ready"
                         sleep 0.3; kill -$signal $opener
                         expect_status $((128 + $(kill -l $signal))) wait $opener
                     done

@@ -29,13 +29,17 @@ extension MountTests {
             SaveMount.allCases.map { ($0, .tmpfs) } + SaveMount.accounts.map { ($0, .ext4) } + [(.root, .btrfsQuota)]
 
         private func withSmallStore(_ kind: SaveMount, _ disk: Disk, _ body: (Mount) throws -> Void) throws {
+            try withSmallStore(kind, preparation: disk.preparation, body)
+        }
+
+        private func withSmallStore(_ kind: SaveMount, preparation: String, _ body: (Mount) throws -> Void) throws {
             let mount = try Mount(kind.account)
             defer {
                 mount.end()
                 _ = try? mount.attempt(
                     "umount \"$S\" || umount -l \"$S\"; if mountpoint -q \"$T/top\"; then umount \"$T/top\"; fi", in: "/", as: 0)
             }
-            try mount.shell(disk.preparation + "\nchmod 1777 \"$S\"", in: "/", as: 0)
+            try mount.shell(preparation + "\nchmod 1777 \"$S\"", in: "/", as: 0)
             try mount.mount(kind.options)
             try body(mount)
         }
@@ -57,9 +61,33 @@ extension MountTests {
             }
         }
 
-        /// With passthrough the kernel writes for it, and tells the daemon of no write that fails.
         private static let late =
-            "python3 -c 'import os; file = os.open(\"doc\", os.O_RDWR); os.ftruncate(file, 0); [os.write(file, b\"x\" * 65536) for _ in range(200)]'"
+            "python3 -c 'import os; file = os.open(\"doc\", os.O_RDWR); os.ftruncate(file, 0); [os.write(file, b\"x\" * (4 << 20)) for _ in range(4)]'"
+
+        /// The disk fills up after the document was opened. With passthrough the kernel writes then, and tells the daemon of no write that
+        /// fails. XFS refuses this one as a whole.
+        @Test(arguments: SaveMount.accounts, ["mkfs.ext4 -q -m 0", "mkfs.xfs -q"])
+        func aLateSaveThatFindsTheDiskFullFails(kind: SaveMount, making: String) throws {
+            try withSmallStore(kind, preparation: """
+                truncate -s 400M "$T/disk"; \(making) "$T/disk"; mount -o loop "$T/disk" "$S"; rm -rf "$S/lost+found"
+                """) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os
+                    with open("doc", "w") as file: file.write("old" * 10000)
+                    file = os.open("doc", os.O_RDWR); os.read(file, 10)
+                    def room(): return os.statvfs(".").f_bavail * os.statvfs(".").f_frsize
+                    with open("filler", "w") as filler: os.posix_fallocate(filler.fileno(), 0, room() - (3 << 20))
+                    os.ftruncate(file, 0)
+                    written = 0
+                    try:
+                        while True: written += os.write(file, b"x" * (4 << 20))
+                    except OSError as error: print(error.strerror)
+                    try: os.close(file)
+                    except OSError as error: print(error.strerror)
+                    print(open("doc").read() == "old" * 10000)
+                    """) == "No space left on device\nNo space left on device\nTrue")
+            }
+        }
 
         /// A failed save's content takes room until the kernel tells of the end of its handle: here that of a mapping by which nothing
         /// can be written. The next saver waits for it, and does not cut the document off to have room.

@@ -57,7 +57,8 @@ extension MountTests {
             try withMount(prepare: Self.store) { mount in
                 try mount.gathered()
                 let document = "\(folder)/\(Self.alice)"
-                for user in [Self.alice, 0] {
+                // Root gives a removed document's attributes to no file of its own.
+                for user in save.contains("rm -f") ? [Self.alice] : [Self.alice, 0] {
                     try mount.shell("doc=\(document); \(save)", as: user)
                     #expect(
                         try attributes(mount, document)

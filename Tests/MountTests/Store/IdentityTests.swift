@@ -73,6 +73,32 @@ extension MountTests {
             }
         }
 
+        @Test func aNameThatHadAnotherFileSinceIsAnotherDocument() throws {
+            try withMount(prepare: Self.document + "; echo third >third") { mount in
+                try mount.gathered()
+                try mount.shell("rm doc; echo two >doc; rm doc; echo new >new; mv new doc")
+                #expect(try mount.tags(of: "doc") == "")
+                // By an old file, too.
+                try mount.shell("setfattr -n user.xdg.tags -v tag doc; rm doc; mv third doc; rm doc; echo new >new; mv new doc")
+                #expect(try mount.tags(of: "doc") == "")
+            }
+        }
+
+        /// Files that are written for long are no saves, though they are closed when they are renamed, or open yet.
+        @Test(.enabled(if: isLongRun, "takes 40 s"))
+        func aLogThatIsMovedTakesNothingOver() throws {
+            try withMount(prepare: Self.document) { mount in
+                try mount.gathered()
+                try mount.shell("exec 3>log; echo one >&3; sleep 17; mv doc doc.1; mv log doc")
+                #expect(try mount.tags(of: "doc") == "")
+                // What is open for writing still is a document, if it is moved aside.
+                try mount.shell("""
+                    exec 3>open; echo one >&3; setfattr -n user.xdg.tags -v kept open; sleep 17; mv open open~; echo new >open
+                    """)
+                #expect(try mount.tags(of: "open") == "kept")
+            }
+        }
+
         @Test func swappingTwoDocumentsSwapsTheirTags() throws {
             try withMount(prepare: Self.document + "; echo other >other") { mount in
                 try mount.gathered()
