@@ -241,7 +241,12 @@ public final class ThumbnailCache: Sendable {
     private func remove(_ uri: String, _ kind: String) -> Bool { remove(path: path(uri, kind)) }
 
     @discardableResult
-    private func remove(path: String) -> Bool { changing(path) { unlink(path) == 0 } }
+    private func remove(path: String) -> Bool {
+        // Most documents that are removed have no picture of most sizes: one system call for each then.
+        var status = cl_status()
+        guard cl_statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return false }
+        return changing(path) { unlink(path) == 0 }
+    }
 
     private func changing<Result>(_ path: String, _ change: () -> Result) -> Result {
         if let bounds { return bounds.changing(path, change) }
