@@ -140,7 +140,7 @@ extension MountedFileSystem {
         let isLastLink: Bool
         let owner: uid_t
 
-        /// What a document that goes with this name has; nil if it has none, as nearly all do.
+        /// The attributes of a document whose last name this is; nil if it has none, as nearly all do.
         var attributes: UserAttributes? { isLastLink && node.isRegular ? pin.flatMap { UserAttributes(of: $0.file) } : nil }
 
         /// The name is gone now.

@@ -27,7 +27,7 @@ extension WorkingCopy {
         let number = cl_openat(folder.number, ".", CL_O_TMPFILE | O_WRONLY, 0o600)
         guard number >= 0 else { return }
         let result = withExtendedLifetime(Descriptor(owning: number)) { cl_fallocate($0.number, 0, 0, off_t(clamping: VersionStore.largestWrite)) }
-        if result == -ENOSPC || result == -EDQUOT { throw Errno(rawValue: -Int32(result)) }
+        if result == -ENOSPC || result == -EDQUOT { throw Errno(rawValue: -result) }
     }
 
     /// Makes this the document's content, after `writeOut`: renames it over `name`.

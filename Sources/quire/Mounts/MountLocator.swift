@@ -57,7 +57,9 @@ enum MountLocator {
     /// that another user than the mount's owner serves.
     static func connect(to entry: MountTable.Entry) throws(ServiceCallError) -> ServiceConnection {
         var sockets = StateFolders.likelySockets(store: entry.source, owner: entry.owner ?? getuid())
-        if let named = try? MountServer.attribute(Self.socketAttribute, of: entry.mountPoint) { sockets.insert(String(decoding: named, as: UTF8.self), at: 0) }
+        if let named = try? MountServer.attribute(Self.socketAttribute, of: entry.mountPoint) {
+            sockets.insert(String(decoding: named, as: UTF8.self), at: 0)
+        }
         var failure = ServiceCallError.unreachable(socket: sockets[0], .noSuchFileOrDirectory)
         for (index, socket) in sockets.enumerated() {
             do {

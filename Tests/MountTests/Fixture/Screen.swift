@@ -19,7 +19,7 @@ enum Screen {
         def run(*words):
             null = subprocess.DEVNULL
             return subprocess.Popen(words, env=screen, cwd="/", stdout=null, stderr=null, start_new_session=True)
-        # What the user does at keyboard and mouse, by xdotool(1).
+        # Keys and clicks of the user, by xdotool(1).
         def press(*words):
             return subprocess.run(["xdotool", *words], env=screen, check=True, capture_output=True, text=True).stdout
         def end(program, screen_too=True):

@@ -59,7 +59,7 @@ extension MountTests.SavingTableTests {
         }
     }
 
-    /// What its opens are counted as differs from one time to the next.
+    /// Not a row of the table: its opens are counted differently from one time to the next.
     @Test(.enabled(if: isLongRun, "needs large packages"), arguments: SaveMount.accounts)
     func chromiumDownloads(kind: SaveMount) throws {
         try withSharedMount(kind) { (mount: Mount) throws in

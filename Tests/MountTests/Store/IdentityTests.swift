@@ -91,7 +91,7 @@ extension MountTests {
                 try mount.gathered()
                 try mount.shell("exec 3>log; echo one >&3; sleep 17; mv doc doc.1; mv log doc")
                 #expect(try mount.tags(of: "doc") == "")
-                // What is open for writing still is a document, if it is moved aside.
+                // A file that is open for writing still is a document, if it is moved aside.
                 try mount.shell("""
                     exec 3>open; echo one >&3; setfattr -n user.xdg.tags -v kept open; sleep 17; mv open open~; echo new >open
                     """)
