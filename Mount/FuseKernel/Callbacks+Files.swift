@@ -29,7 +29,7 @@ extension FuseSession {
             answer(
                 request,
                 { (fs, caller) throws(Errno) in
-                    try fs.write(caller, handle: info!.handle, at: offset, WrittenData(buffer: data!))
+                    try fs.write(caller, handle: info!.handle, at: offset, flags: info!.pointee.flags, WrittenData(buffer: data!))
                 }, { fuse_reply_write($0, $1) })
         }
         table.flush = { request, node, info in

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@
         return r_ < 0 ? -errno : r_;                   \
     } while (0)
 
-const int CL_O_PATH = O_PATH, CL_O_TMPFILE = O_TMPFILE, CL_O_NOATIME = O_NOATIME, CL_O_LARGEFILE = 0100000;
+const int CL_O_PATH = O_PATH, CL_O_TMPFILE = O_TMPFILE, CL_O_NOATIME = O_NOATIME, CL_O_DIRECT = O_DIRECT, CL_O_LARGEFILE = 0100000;
 const int CL_AT_EMPTY_PATH = AT_EMPTY_PATH, CL_SO_PEERGROUPS = SO_PEERGROUPS, CL_SO_PEERPIDFD = 77;
 const unsigned CL_RENAME_NOREPLACE = RENAME_NOREPLACE, CL_RENAME_EXCHANGE = RENAME_EXCHANGE,
                CL_RENAME_WHITEOUT = RENAME_WHITEOUT;
@@ -75,6 +76,20 @@ int cl_ftruncate(int fd, off_t s) { RETRIED(ftruncate(fd, s)); }
 int cl_utimensat(int d, const char *p, const struct timespec t[2], int f) { RESULT(utimensat(d, p, t, f)); }
 int cl_fsync(int fd, int data_only) { RETRIED(data_only ? fdatasync(fd) : fsync(fd)); }
 int cl_fallocate(int fd, int m, off_t o, off_t n) { RETRIED(fallocate(fd, m, o, n)); }
+static ssize_t append_once(int fd, const void *bytes, size_t count) {
+    const struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+    RETRIED(pwritev2(fd, &part, 1, 0, RWF_APPEND));
+}
+ssize_t cl_append(int fd, const void *bytes, size_t count) {
+    size_t done = 0;
+    do {
+        const ssize_t more = append_once(fd, (const char *)bytes + done, count - done);
+        if (more < 0 && done == 0) return more;
+        if (more <= 0) break;
+        done += (size_t)more;
+    } while (done < count);
+    return (ssize_t)done;
+}
 off_t cl_lseek(int fd, off_t o, int w) { RESULT(lseek(fd, o, w)); }
 ssize_t cl_copy_file_range(int in, off_t i, int out, off_t o, size_t n, unsigned f) {
     RETRIED(copy_file_range(in, &i, out, &o, n, f));

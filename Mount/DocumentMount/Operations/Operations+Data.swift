@@ -11,22 +11,48 @@ extension MountedFileSystem {
         reply.succeed(from: handle.descriptor.number, at: Int64(offset), count: count)
     }
 
-    func write(_ caller: Caller, handle: HandleID, at offset: off_t, _ data: borrowing WrittenData) throws(Errno) -> Int {
+    func write(
+        _ caller: Caller, handle: HandleID, at offset: off_t, flags: Int32, _ data: borrowing WrittenData
+    ) throws(Errno) -> Int {
         let handle = FileHandle.of(handle)
         if handle.isFlushed.load(ordering: .relaxed) { handle.isFlushed.store(false, ordering: .relaxed) }
+        let appends = Self.appends(flags, handle)
         guard let version = handle.version else {
             saves.willWriteLive(handle)
-            return try write(data, to: handle.descriptor, of: handle, caller, offset)
+            return try write(data, to: handle.descriptor, of: handle, caller, Int64(offset), appends: appends).count
         }
-        return try saves.writing(handle, version, by: caller, at: offset, count: data.count) { (file) throws(Errno) in
-            try write(data, to: file, of: handle, caller, offset)
+        return try saves.writing(handle, version, by: caller, count: data.count) { (file) throws(Errno) in
+            try write(data, to: file, of: handle, caller, Int64(offset), appends: appends)
         }
     }
 
+    /// Whether a write goes to the file's end, which need not be where the kernel takes it to be: another program may have written
+    /// beneath the mount, or by another node. What is written past the kernel's pages can come in several requests, in any order.
+    private static func appends(_ flags: Int32, _ handle: FileHandle) -> Bool {
+        flags & (O_APPEND | CL_O_DIRECT) == O_APPEND && (handle.isCached || handle.isElsewhere)
+    }
+
+    /// Returns what was written.
     private func write(
-        _ data: borrowing WrittenData, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: off_t
+        _ data: borrowing WrittenData, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: Int64, appends: Bool
+    ) throws(Errno) -> Range<Int64> {
+        let count = try writing(data, to: handle, caller) { (data) throws(Errno) in
+            try appends ? data.append(to: file.number) : data.write(to: file.number, at: offset)
+        }
+        var status = cl_status()
+        guard appends, cl_statx_fd(file.number, &status) == 0 else { return Self.range(at: offset, count) }
+        let start = max(0, Int64(status.st.st_size).adding(clamping: -Int64(count)))
+        // The kernel has these bytes in other pages.
+        if start != offset { session.current?.notifier.contentsChanged(ofFile: handle.node, table) }
+        return Self.range(at: start, count)
+    }
+
+    private static func range(at offset: Int64, _ count: Int) -> Range<Int64> { offset..<offset.adding(clamping: Int64(count)) }
+
+    private func writing(
+        _ data: borrowing WrittenData, to handle: FileHandle, _ caller: Caller,
+        _ write: (borrowing WrittenData) throws(Errno) -> Int
     ) throws(Errno) -> Int {
-        let write = { (data: borrowing WrittenData) throws(Errno) in try data.write(to: file.number, at: Int64(offset)) }
         guard handle.hadSetIDBits else {
             return try privileges.using(as: caller) { () throws(Errno) in try write(data) }
         }
@@ -81,6 +107,8 @@ extension MountedFileSystem {
             saves.willWriteLive(target)
             return try copy(target.descriptor)
         }
-        return try saves.writing(target, version, by: caller, at: newOffset, count: count, copy)
+        return try saves.writing(target, version, by: caller, count: count) { (file) throws(Errno) in
+            Self.range(at: Int64(newOffset), try copy(file))
+        }
     }
 }

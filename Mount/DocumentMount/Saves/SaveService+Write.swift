@@ -9,28 +9,29 @@ import SystemPackage
 /// What a save's program does with its handles.
 extension SaveService {
     /// Runs a write through a handle on a working copy, and again after making room if it fails for want of it (rule 7).
+    /// `write` returns the bytes' place.
     func writing(
-        _ handle: FileHandle, _ version: WorkingVersion, by caller: Caller, at offset: off_t, count wanted: Int,
-        _ write: (Descriptor) throws(Errno) -> Int
+        _ handle: FileHandle, _ version: WorkingVersion, by caller: Caller, count wanted: Int,
+        _ write: (Descriptor) throws(Errno) -> Range<Int64>
     ) throws(Errno) -> Int {
         version.isUntouched.store(false, ordering: .relaxed)
-        func writeAndNote() throws(Errno) -> Int {
+        func writeAndNote() throws(Errno) -> Range<Int64> {
             try version.writing.shared { () throws(Errno) in
-                let count = try write(handle.descriptor)
-                version.note(Int64(offset)..<Int64(offset).adding(clamping: Int64(count)))
-                return count
+                let written = try write(handle.descriptor)
+                version.note(written)
+                return written
             }
         }
-        let count: Int
+        let written: Range<Int64>
         do throws(Errno) {
-            count = try freedRoom.await(after: { $0 == .noSpace || $0 == .diskQuotaExceeded }, writeAndNote)
+            written = try freedRoom.await(after: { $0 == .noSpace || $0 == .diskQuotaExceeded }, writeAndNote)
         } catch {
             guard makesRoom(after: error, for: wanted, handle, version) else { throw error }
-            count = try writeAndNote()
+            written = try writeAndNote()
         }
-        wrote(handle, version, by: caller, end: Int64(offset).adding(clamping: Int64(count)))
+        wrote(handle, version, by: caller, end: written.upperBound)
         if let published = handle.redirectedTo, published.currentLink != nil { writtenElsewhere(published) }
-        return count
+        return written.count
     }
 
     private func wrote(_ handle: FileHandle, _ version: WorkingVersion, by caller: Caller, end: Int64) {

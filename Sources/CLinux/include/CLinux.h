@@ -50,6 +50,8 @@ int cl_ftruncate(int fd, off_t size);
 int cl_utimensat(int dirfd, const char *path, const struct timespec times[2], int flags);
 int cl_fsync(int fd, int data_only);
 int cl_fallocate(int fd, int mode, off_t offset, off_t length);
+// Writes all of it at the file's end, wherever that is by then, as write(2) does after O_APPEND. Short if a part cannot be written.
+ssize_t cl_append(int fd, const void *bytes, size_t count);
 off_t cl_lseek(int fd, off_t offset, int whence);
 ssize_t cl_copy_file_range(int in, off_t in_offset, int out, off_t out_offset, size_t length, unsigned flags);
 // Reads raw linux_dirent64 records; walk them with cl_dirent_at.
@@ -96,7 +98,7 @@ int cl_set_thread_name(const char *name);
 void cl_trim_memory(void);  // malloc_trim(3): gives back to the kernel what is free in all of malloc's arenas
 
 // The constants that Swift cannot read from macros.
-extern const int CL_O_PATH, CL_O_TMPFILE, CL_O_NOATIME, CL_O_LARGEFILE;
+extern const int CL_O_PATH, CL_O_TMPFILE, CL_O_NOATIME, CL_O_DIRECT, CL_O_LARGEFILE;
 extern const int CL_AT_EMPTY_PATH, CL_SO_PEERGROUPS, CL_SO_PEERPIDFD;
 extern const unsigned CL_RENAME_NOREPLACE, CL_RENAME_EXCHANGE, CL_RENAME_WHITEOUT;
 enum { CL_CAP_DAC_OVERRIDE = 1, CL_CAP_DAC_READ_SEARCH = 2, CL_CAP_FSETID = 4, CL_CAP_SYS_ADMIN = 21, CL_CAP_SYS_RESOURCE = 24 };
