@@ -26,7 +26,7 @@ final class FolderCache: Sendable {
             let place = ring.free.popLast() ?? (ring.places.count < capacity ? ring.places.count : vacated(&ring))
             if place == ring.places.count { ring.places.append(nil) }
             ring.places[place] = .passRetained(node)
-            node.cachePlace = place
+            node.cachePlace = UInt32(clamping: place)
         }
     }
 
@@ -35,7 +35,7 @@ final class FolderCache: Sendable {
         let held = ring.withLock { ring -> Unmanaged<Node>? in
             node.isForgotten = true
             node.state.withLock { $0.folder = nil }
-            guard let place = node.cachePlace else { return nil }
+            guard let place = node.cachePlace.map({ Int($0) }) else { return nil }
             node.cachePlace = nil
             ring.free.append(place)
             defer { ring.places[place] = nil }

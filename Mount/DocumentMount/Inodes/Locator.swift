@@ -94,7 +94,7 @@ final class Locator: Sendable {
     /// The same, nil if it is not found under the name that was last seen: also from within `names.changing`.
     func statusAtHand(of node: Node) -> cl_status? {
         let (kept, link) = node.state.withLock { state in
-            (state.pinned ?? state.folder ?? state.handles.first { !$0.isElsewhere }?.descriptor, state.link)
+            (state.pinned ?? state.folder ?? state.openFile, state.link)
         }
         var status = cl_status()
         if let kept { return cl_statx_fd(kept.number, &status) == 0 ? status : nil }
@@ -129,8 +129,8 @@ final class Locator: Sendable {
         do throws(Errno) {
             return try searched(node, flags: flags)
         } catch {
-            guard let handle = node.state.withLock({ $0.handles.first { !$0.isElsewhere } }) else { throw error }
-            return try reopened(handle.descriptor, flags: flags)
+            guard let open = node.state.withLock({ $0.openFile }) else { throw error }
+            return try reopened(open, flags: flags)
         }
     }
 

@@ -22,14 +22,26 @@ final class Node: @unchecked Sendable {
     var lookups: UInt64 = 0
 
     /// Where the folder cache keeps it, and that the kernel has forgotten it, for good. Guarded by that cache's lock.
-    var cachePlace: Int?
+    var cachePlace: UInt32?
     var isForgotten = false
-
-    let state = Mutex(State())
 
     /// Made here and never given any: the kernel asks for security.capability before the first write to each file, which is
     /// answered without a look.
     let hasNoCapabilities = Atomic<Bool>(false)
+
+    /// Another node stands for the same file from now on, for as long as the kernel knows this one (`SaveService.host`).
+    let isDisplaced = Atomic<Bool>(false)
+    /// It is a working copy, and another node stands for the document (`SaveService.exchange`).
+    let isExchanged = Atomic<Bool>(false)
+    /// It took the place of a displaced node, by which programs may have its file open.
+    let isStandIn: Bool
+    /// The store's own folder, which the kernel never forgets.
+    let isRoot: Bool
+
+    /// A folder that nobody but the repeating process has looked up: nobody watches it, and the kernel knows nothing in it.
+    let isOnlyRepeated = Atomic<Bool>(false)
+
+    let state = Mutex(State())
 
     /// What the versions of this document share; nil if it was never saved through this mount, or is no document.
     let versions = AtomicLazyReference<DocumentVersions>()
@@ -43,19 +55,9 @@ final class Node: @unchecked Sendable {
     /// How many handles on it write another version's file (`HostedWriting`).
     let hostedWritings = Atomic<Int>(0)
 
-    /// Another node stands for the same file from now on, for as long as the kernel knows this one (`SaveService.host`).
-    let isDisplaced = Atomic<Bool>(false)
-    /// It is a working copy, and another node stands for the document (`SaveService.exchange`).
-    let isExchanged = Atomic<Bool>(false)
-    /// It took the place of a displaced node, by which programs may have its file open.
-    let isStandIn: Bool
-
     /// Changes of the file's names that are under way without the document's `naming`: since no document was being saved when they
     /// began. A save that begins meanwhile is not published before they are done.
     let freeNameChanges = Atomic<Int>(0)
-
-    /// A folder that nobody but the repeating process has looked up: nobody watches it, and the kernel knows nothing in it.
-    let isOnlyRepeated = Atomic<Bool>(false)
 
     /// When the mount last gave the file a name, on the monotonic clock: inotify tells of that too.
     let named = Atomic<Int64>(0)
@@ -76,18 +78,14 @@ final class Node: @unchecked Sendable {
         var hasOtherNames = false
         /// A version whose name another one has taken: never seen under a name again.
         var isSuperseded = false
-        /// When that was, on the monotonic clock, and whose save did it.
-        var superseded: Int64 = 0
-        var supersededBy: SaveProcess?
         /// Its last name was removed or given to another file: never seen under a name again.
         var isRemoved = false
-        /// The last name, when it is no more.
-        var lastLink: Link?
+        var folderUsed = false
+        /// Passthrough and cached opens of one inode exclude each other in the kernel: what the first open found out holds.
+        var passthroughRefused = false
+        private var past: Past?
         /// A folder's O_PATH descriptor, kept by the folder cache.
         var folder: Descriptor?
-        var folderUsed = false
-        /// From when the last known name went.
-        var pin: Pin?
         /// An O_PATH descriptor, from when the last known name went; nil too if whoever took that has too many of them.
         var pinned: Descriptor? { pin?.file }
         var handles: [FileHandle] = []
@@ -104,12 +102,45 @@ final class Node: @unchecked Sendable {
         var backing: Backing?
         /// Handles that are not passthrough: as long as there are any, no other may be, see `OpenMode`.
         var plainOpens = 0
-        /// Passthrough and cached opens of one inode exclude each other in the kernel: what the first open found out holds.
-        var passthroughRefused = false
         /// When its last name was told as made outside, on the monotonic clock.
         var repeated: Int64 = 0
         /// Who made the file and when, for saves by rename (`Tunnel`).
         var made: Tunnel.Maker?
+
+        /// When another version took its name, on the monotonic clock, and whose save did it.
+        var superseded: (at: Int64, by: SaveProcess?)? {
+            get { past?.superseded }
+            set { ownPast.superseded = newValue }
+        }
+        /// The last name, when it is no more.
+        var lastLink: Link? {
+            get { past?.lastLink }
+            set { if past != nil || newValue != nil { ownPast.lastLink = newValue } }
+        }
+        /// From when the last known name went.
+        var pin: Pin? {
+            get { past?.pin }
+            set { if past != nil || newValue != nil { ownPast.pin = newValue } }
+        }
+
+        /// The node's file as a program has it open.
+        var openFile: Descriptor? { handles.lazy.compactMap(\.ownFile).first }
+
+        private var ownPast: Past {
+            mutating get {
+                if let past { return past }
+                let new = Past()
+                past = new
+                return new
+            }
+        }
+    }
+
+    /// Of a node that has lost its name, as few of 100,000 known files have. Guarded by the node's state.
+    private final class Past: @unchecked Sendable {
+        var superseded: (at: Int64, by: SaveProcess?)?
+        var lastLink: Link?
+        var pin: Pin?
     }
 
     /// Size and times of a file at one moment.
@@ -145,9 +176,6 @@ final class Node: @unchecked Sendable {
 
     private static let generations = Atomic<UInt64>(1)
 
-    /// The store's own folder, which the kernel never forgets.
-    let isRoot: Bool
-
     init(identity: FileIdentity, type: mode_t, item: (any VirtualItem)? = nil, isRoot: Bool = false, isStandIn: Bool = false) {
         self.isRoot = isRoot
         self.isStandIn = isStandIn
@@ -179,8 +207,8 @@ final class Node: @unchecked Sendable {
 
     private func takeParent() -> Node? {
         state.withLock { state in
-            defer { state.link = nil }
-            return state.link?.parent
+            defer { (state.link, state.lastLink) = (nil, nil) }
+            return (state.link ?? state.lastLink)?.parent
         }
     }
 
@@ -237,8 +265,7 @@ extension Node {
     func superseded(by process: SaveProcess?, pin: Pin?) {
         state.withLock { state in
             state.isSuperseded = true
-            state.superseded = cl_monotonic_ns()
-            state.supersededBy = process
+            state.superseded = (at: cl_monotonic_ns(), by: process)
             state.lastLink = state.link ?? state.lastLink
             state.link = nil
             state.pin = pin
@@ -247,7 +274,7 @@ extension Node {
 
     /// Another version has taken its name within a second: requests that found it by that may be on their way.
     var wasJustSuperseded: Bool {
-        state.withLock { $0.isSuperseded && cl_monotonic_ns() - $0.superseded < 1_000_000_000 }
+        state.withLock { $0.superseded.map { cl_monotonic_ns() - $0.at < 1_000_000_000 } ?? false }
     }
 
     /// Whether those who open the document to read it are to come to another node.

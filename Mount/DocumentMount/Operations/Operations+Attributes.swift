@@ -27,6 +27,9 @@ extension MountedFileSystem {
         if shown !== node {
             status.st.st_ino = ino_t(node.identity.inode)
             (birth, isPassing) = (node.identity.birth, true)
+            // Others that have the inode open read to the size that the kernel has of it, which it takes from no answer that is older than
+            // such a notice. Programs other than relays need it there: for lseek(2) from the end.
+            if saves.processes.isRelay(caller.thread) { session.current?.notifier.attributesChangedNow(of: table.id(of: node)) }
         } else if status.st.st_nlink == 0 {
             saves.foundWithoutName(node)
             if isShownWithName(node, to: caller) {

@@ -206,7 +206,7 @@ extension MountedFileSystem {
     /// question that the kernel would ask at once.
     private static let timeWhenMade = CacheTime(seconds: 0.02)
 
-    private func attributesMayChange(of node: Node) { session.current?.notifier.attributesChangedNow(of: table.id(of: node)) }
+    func attributesMayChange(of node: Node) { session.current?.notifier.attributesChangedNow(of: table.id(of: node)) }
 
     /// O_TRUNC, after the file was found to be the right one.
     private func truncate(_ descriptor: Descriptor, isWritable: Bool, _ caller: Caller) throws(Errno) {
@@ -324,66 +324,6 @@ extension MountedFileSystem {
         }
     }
 
-    private func registerNew(
-        _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller
-    ) -> (FileHandle, OpenMode) {
-        let isWritable = flags & O_ACCMODE != O_RDONLY
-        let decision = isWritable ? saves.decisionForNewFile() : FileHandle.Decision()
-        return register(
-            node, descriptor, flags: flags, caller, before: nil, isNew: true, decision, isAmongSaves: true)!
-    }
-
-    /// Makes the handle and chooses how the kernel reads and writes it. Nil if it would be a writer of which a save that has
-    /// begun meanwhile does not know, or would read by a node that is not the published version's any more; `isAmongSaves` says that it may.
-    private func register(
-        _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?, isNew: Bool,
-        _ decision: FileHandle.Decision, isAmongSaves: Bool = false, content: ReadContent? = nil
-    ) -> (FileHandle, OpenMode)? {
-        let isWritable = flags & O_ACCMODE != O_RDONLY
-        let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
-        // To ask costs a look into /proc at times.
-        let mayBeRelay = isWritable
-            ? decision.reason == .notTruncating : node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
-        let isRelay = mayBeRelay && saves.processes.isRelay(caller.thread)
-        // Of a write that the kernel makes itself, the daemon does not learn that it failed.
-        let mayLackRoom = isWritable && decision.reason == .notTruncating && isPassthroughOn
-            && before.map { !saves.store.hasPlentyOfRoom(for: descriptor, $0) } ?? false
-        var decision = decision
-        decision.isRelayed = isRelay && isWritable
-        return node.state.withLock { state in
-            if !isAmongSaves {
-                let isActive = node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false
-                guard isWritable ? !isActive : !node.hasLostReaders else { return nil }
-            }
-            // Readers may have it passed through, which excludes all else: the bits go now then, not with the first write.
-            var now = cl_status()
-            if keepsSetIDBits, state.backing != nil, caller.uid != 0, cl_statx_fd(descriptor.number, &now) == 0 {
-                _ = fchmod(descriptor.number, now.st.st_mode & 0o1777)
-                attributesMayChange(of: node)
-            }
-            // What is written to a working copy, or to another file than the node's, the daemon must see.
-            let isDirect =
-                keepsSetIDBits && state.backing == nil || mayLackRoom || decision.isElsewhere || decision.version != nil && isPassthroughOn
-                || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
-                || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isRelay, status: before, state)
-            let (mode, refreshed) =
-                isDirect ? (directMode(&state), nil) : openMode(of: node, &state, descriptor, flags: flags, caller, before: before, content)
-            let handle = FileHandle(
-                node: node, descriptor: descriptor, flags: flags, caller: caller, before: before, mode: mode,
-                refreshed: refreshed, isNew: isNew, decision: decision)
-            if !handle.hasBacking { state.plainOpens += 1 }
-            state.handles.append(handle)
-            if handle.isWritable {
-                state.writers += 1
-                if handle.mayBeMappedForWriting { state.unheardWriters += 1 }
-                writers.opened(handle)
-            }
-            return (handle, mode)
-        }
-    }
-
-    private static func hasSetIDBits(_ status: cl_status?) -> Bool { (status?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0 }
-
     func handOver(_ handle: FileHandle) -> HandleID {
         if shares.take(.openFiles, for: handle.caller.uid) { handle.isCounted.store(true, ordering: .relaxed) }
         openHandles.add(1, ordering: .relaxed)
@@ -448,6 +388,7 @@ extension MountedFileSystem {
 
     private static func seen(of handle: FileHandle) -> Node.Seen? {
         var status = cl_status()
-        return cl_statx_fd(handle.descriptor.number, &status) == 0 ? Node.Seen(status.st) : nil
+        let descriptor = handle.descriptor
+        return cl_statx_fd(descriptor.number, &status) == 0 ? Node.Seen(status.st) : nil
     }
 }

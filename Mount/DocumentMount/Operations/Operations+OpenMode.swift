@@ -11,13 +11,74 @@ struct ReadContent {
     let seen: Node.Seen
 }
 
-/// How the kernel reads and writes a file that is being opened.
+/// Making a file's handle, and how the kernel reads and writes the file by it.
 extension MountedFileSystem {
     /// Up to this size a document that is only read comes from the kernel's pages: registering a file for passthrough and
     /// taking it back costs more than copying so much once.
     private static let largestKept: off_t = 64 << 10
 
     var isPassthroughOn: Bool { privileges.passthrough && session.current?.passthroughGranted ?? false }
+
+    func registerNew(
+        _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller
+    ) -> (FileHandle, OpenMode) {
+        let isWritable = flags & O_ACCMODE != O_RDONLY
+        let decision = isWritable ? saves.decisionForNewFile() : FileHandle.Decision()
+        return register(
+            node, descriptor, flags: flags, caller, before: nil, isNew: true, decision, isAmongSaves: true)!
+    }
+
+    /// Makes the handle and chooses how the kernel reads and writes it. Nil if it would be a writer of which a save that has
+    /// begun meanwhile does not know, or would read by a node that is not the published version's any more; `isAmongSaves` says that it may.
+    func register(
+        _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?, isNew: Bool,
+        _ decision: FileHandle.Decision, isAmongSaves: Bool = false, content: ReadContent? = nil
+    ) -> (FileHandle, OpenMode)? {
+        let isWritable = flags & O_ACCMODE != O_RDONLY
+        let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
+        // To ask costs a look into /proc at times.
+        let isRelay = (!isWritable || decision.reason == .notTruncating) && saves.processes.isRelay(caller.thread)
+        let isAmongRelays = isRelay && (isWritable || node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false)
+        // Of a write that the kernel makes itself, the daemon does not learn that it failed.
+        let mayLackRoom = isWritable && decision.reason == .notTruncating && isPassthroughOn
+            && before.map { !saves.store.hasPlentyOfRoom(for: descriptor, $0) } ?? false
+        var decision = decision
+        decision.isRelayed = isRelay && isWritable
+        return node.state.withLock { state in
+            if !isAmongSaves {
+                let isActive = node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false
+                guard isWritable ? !isActive : !node.hasLostReaders else { return nil }
+            }
+            // Readers may have it passed through, which excludes all else: the bits go now then, not with the first write.
+            var now = cl_status()
+            if keepsSetIDBits, state.backing != nil, caller.uid != 0, cl_statx_fd(descriptor.number, &now) == 0 {
+                _ = fchmod(descriptor.number, now.st.st_mode & 0o1777)
+                attributesMayChange(of: node)
+            }
+            // What is written to a working copy, or to another file than the node's, the daemon must see.
+            let isDirect =
+                keepsSetIDBits && state.backing == nil || mayLackRoom || decision.isElsewhere || decision.version != nil && isPassthroughOn
+                || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
+                || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isAmongRelays, status: before, state)
+            let (mode, refreshed) =
+                isDirect
+                ? (directMode(&state), nil)
+                : openMode(of: node, &state, descriptor, flags: flags, caller, isRelay: isRelay, before: before, content)
+            let handle = FileHandle(
+                node: node, descriptor: descriptor, flags: flags, caller: caller, before: before, mode: mode,
+                refreshed: refreshed, isNew: isNew, decision: decision)
+            if !handle.hasBacking { state.plainOpens += 1 }
+            state.handles.append(handle)
+            if handle.isWritable {
+                state.writers += 1
+                if handle.mayBeMappedForWriting { state.unheardWriters += 1 }
+                writers.opened(handle)
+            }
+            return (handle, mode)
+        }
+    }
+
+    static func hasSetIDBits(_ status: cl_status?) -> Bool { (status?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0 }
 
     /// The content, if the kernel is to be given it with the open. With no lock held: the disk may be slow.
     func contentToStore(of node: Node, _ descriptor: Descriptor, _ status: cl_status, flags: Int32) -> ReadContent? {
@@ -40,22 +101,23 @@ extension MountedFileSystem {
     ///
     /// - Returns: with the mode, as what the file is to be known once the kernel has dropped its pages with this open.
     func openMode(
-        of node: Node, _ state: inout Node.State, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?,
-        _ content: ReadContent?
+        of node: Node, _ state: inout Node.State, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, isRelay: Bool,
+        before: cl_status?, _ content: ReadContent?
     ) -> (OpenMode, refreshed: Node.Seen?) {
         guard let session = session.current else { return (.cached(keeps: false), nil) }
         if state.backing == nil {
             // What was read is good if the file is still as it was before.
             let status = content == nil ? before ?? Self.status(of: descriptor) : Self.status(of: descriptor)
             guard isPassthroughOn, !state.passthroughRefused, state.plainOpens == 0, !Self.isSmall(status, flags) else {
-                return cached(node, &state, status, content, session)
+                // By the kernel's pages it would read to the size that another client's save gives the inode.
+                return isRelay ? (directMode(&state), nil) : cached(node, &state, status, content, session)
             }
             // The kernel writes with the identity that registers the file: the blocks kept for root are for root.
             // The state is held over one ioctl: opens of one inode must agree on its backing.
             guard let id = try? privileges.using(as: caller, { () throws(Errno) in try session.openBacking(descriptor.number) })
             else {
                 state.passthroughRefused = true
-                return cached(node, &state, status, content, session)
+                return isRelay ? (directMode(&state), nil) : cached(node, &state, status, content, session)
             }
             state.backing = Node.Backing(id: id, opens: 0)
         }

@@ -35,15 +35,17 @@ extension SaveService {
     }
 
     /// Waits for programs that have opened a node to read it within the time that reading a document takes as a rule. With no lock held.
+    /// A busy machine gives them longer: the looks come later there.
     ///
     /// - Parameter isLocked: none of them can close it, so they get a tenth of that time to have it read.
     func awaitReaders(of node: Node, besides thread: pid_t, isLocked: Bool) {
         unlessManyWait {
+            let begun = cl_monotonic_ns()
             waitWhile(looks: isLocked ? Self.readingLooks / 10 : Self.readingLooks) {
-                let now = cl_monotonic_ns()
+                guard cl_monotonic_ns() - begun < Self.longestReading else { return false }
                 return node.state.withLock { state in
                     state.handles.contains { handle in
-                        !handle.isWritable && !handle.isElsewhere && handle.caller.thread != thread && now - handle.moment < Self.readingTime
+                        !handle.isWritable && !handle.isElsewhere && handle.caller.thread != thread && begun - handle.moment < Self.readingTime
                     }
                 }
             }
@@ -52,7 +54,9 @@ extension SaveService {
 
     /// A program that has a document open for longer shows it, or plays it: it is not about to close it.
     private static let readingTime: Int64 = 200_000_000
-    private static let readingLooks = 4_000
+    /// 0.2 seconds, but on a busy machine.
+    private static let readingLooks = 2_000
+    private static let longestReading: Int64 = 2_000_000_000
 
     /// Gives the published version a second node, unless the node is another version's, or its name cannot stand still.
     private func displace(_ node: Node, _ versions: DocumentVersions, _ caller: Caller) {

@@ -41,7 +41,8 @@ extension SaveService {
         if let redirected = handle.redirectedTo, redirected !== node { return .again }
         let isUnused = handle.isUnused.load(ordering: .relaxed)
         var status = cl_status()
-        guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(handle.descriptor.number, &status) == 0,
+        let descriptor = handle.descriptor
+        guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(descriptor.number, &status) == 0,
             isUnused || handle.isUnwritten(status)
         else {
             let isReplaced = node.state.withLock { $0.isSuperseded } || known?.isSuperseded(node) ?? false
@@ -229,7 +230,8 @@ extension SaveService {
             !processes.isRelay(handle.caller.thread), let versions = handle.node.versions.load()
         else { return }
         var status = cl_status()
-        guard cl_statx_fd(handle.descriptor.number, &status) == 0, Int64(status.st.st_size) < size else { return }
+        let descriptor = handle.descriptor
+        guard cl_statx_fd(descriptor.number, &status) == 0, Int64(status.st.st_size) < size else { return }
         let step = ifActive(versions) { _, machine in machine.extending(handle.decision.save) } ?? .none
         try carryOut(step, versions)
     }
@@ -257,7 +259,7 @@ extension SaveService {
     /// Whether an open is to have its reads and writes come to the daemon, so that it can be led to another file. With the node's state held.
     ///
     /// - Parameters:
-    ///   - isRelay: it is by a program that serves others.
+    ///   - isRelay: it is by a program that serves others, one that reads of a document that such have saved.
     ///   - status: the file as it is.
     static func mustBeDirect(
         _ decision: FileHandle.Decision, flags: Int32, _ caller: Caller, isRelay: Bool, status: cl_status?, _ state: borrowing Node.State
@@ -271,7 +273,7 @@ extension SaveService {
         guard decision.reason == .notTruncating else { return false }
         if isRelay { return true }
         // With another writer nothing begins.
-        return state.writers == 0 && state.handles.contains { $0.caller.thread != caller.thread }
+        return state.writers == 0 && state.handles.contains { $0.caller.thread != caller.thread && !$0.isElsewhere }
     }
 }
 

@@ -22,7 +22,7 @@ extension SaveService {
         if node.isOpenAsItself { return false }
         guard node.wasJustSuperseded else { return true }
         guard let process = processes.process(of: caller.thread) else { return false }
-        let (replacer, handles) = node.state.withLock { ($0.supersededBy, $0.handles) }
+        let (replacer, handles) = node.state.withLock { ($0.superseded?.by, $0.handles) }
         return replacer == process || handles.contains { processes.process(of: $0.caller.thread) == process }
     }
 

@@ -180,7 +180,8 @@ final class SnapshotService: Sendable {
         var result: [FileIdentity: [FileHandle]] = [:]
         for handle in writers.current where saves.reason(of: handle) != nil {
             var status = cl_status()
-            guard cl_statx_fd(handle.descriptor.number, &status) == 0 else { continue }
+            let descriptor = handle.descriptor
+            guard cl_statx_fd(descriptor.number, &status) == 0 else { continue }
             result[FileIdentity(status), default: []].append(handle)
         }
         return result
