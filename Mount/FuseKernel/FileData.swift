@@ -39,19 +39,15 @@ public struct WrittenData: ~Copyable {
         return written
     }
 
-    /// Writes all of it at the file's end, as write(2) does after O_APPEND; returns how much was written.
-    public borrowing func append(to descriptor: Int32) throws(Errno) -> Int {
-        if let bytes = quire_data_in_memory(buffer) { return try Self.append(bytes, count, to: descriptor) }
+    /// Calls `body` with the bytes, which may be written more than once: taken out of the pipe, if they are there.
+    public borrowing func withBytes<Result>(
+        _ body: (UnsafeRawBufferPointer) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        if let bytes = quire_data_in_memory(buffer) { return try body(UnsafeRawBufferPointer(start: bytes, count: count)) }
         let copy = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 1)
         defer { copy.deallocate() }
         let length = quire_copy_data(buffer, copy)
         if length < 0 { throw Errno(rawValue: CInt(clamping: -length)) }
-        return try Self.append(copy, length, to: descriptor)
-    }
-
-    private static func append(_ bytes: UnsafeRawPointer, _ count: Int, to descriptor: Int32) throws(Errno) -> Int {
-        let written = cl_append(descriptor, bytes, count)
-        if written < 0 { throw Errno(rawValue: CInt(clamping: -written)) }
-        return written
+        return try body(UnsafeRawBufferPointer(start: copy, count: length))
     }
 }

@@ -23,6 +23,8 @@ final class FileHandle: Sendable {
         var hosted: HostedWriting?
         /// A relay has opened it to write, without O_TRUNC.
         var isRelayed = false
+        /// A relay has opened it to write.
+        var isRelays = false
     }
 
     /// A save that began on an open handle, or on another one of its process.

@@ -231,7 +231,7 @@ final class MountedFileSystem: FileSystemOperations {
             guard status.st.st_nlink == 0 else { throw .noSuchFileOrDirectory }
             // The kernel goes by the size for a handle that writes another version's file here.
             var written = cl_status()
-            let writer = node.state.withLock { $0.handles.last { $0.isElsewhere && $0.isWritable && !$0.decision.isRelayed } }
+            let writer = node.state.withLock { $0.handles.last { $0.isElsewhere && $0.isWritable && !$0.decision.isRelays } }
             let descriptor = writer?.descriptor
             if let descriptor, cl_statx_fd(descriptor.number, &written) == 0 { status.st.st_size = written.st.st_size }
             var entry = entry(for: node, status)

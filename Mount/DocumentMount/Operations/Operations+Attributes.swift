@@ -76,13 +76,17 @@ extension MountedFileSystem {
             if isKeptOut(caller, from: target) { throw .resourceBusy }
         }
         let handle = handle.map { FileHandle.of($0) }
-        let status: cl_status
+        var status: cl_status
+        var isOther = target !== node
         if changes.size == nil {
             status = try changingAttributes(of: node, by: caller) { (node, isSame) throws(Errno) in
+                isOther = !isSame
                 let status = try changed(node, isSame ? handle : nil, to: changes, caller)
                 noteTimes(of: node, changes, status)
                 return status
             }
+            // The kernel takes the size from each of these answers: programs that have the other version open read to that.
+            if isOther, let own = try? locator.status(of: node) { (status.st.st_size, status.st.st_ino) = (own.st.st_size, own.st.st_ino) }
         } else {
             let result = try changed(target, handle, to: changes, caller)
             if handle.map({ !$0.isElsewhere }) ?? true { noteTimes(of: target, changes, result) }
@@ -93,7 +97,7 @@ extension MountedFileSystem {
         if !node.isRegular { saves.store.leftNames.removeAgain() }
         if changes.isMoreThanAccess { tellOfChange(of: saves.named(target), changes, handle, caller) }
         var attributes = attributes(of: node, status)
-        if target !== node { attributes.validity = .none }
+        if isOther { attributes.validity = .none }
         return attributes
     }
 

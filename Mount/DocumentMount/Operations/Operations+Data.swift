@@ -17,49 +17,70 @@ extension MountedFileSystem {
     ) throws(Errno) -> Int {
         let handle = FileHandle.of(handle)
         if handle.isFlushed.load(ordering: .relaxed) { handle.isFlushed.store(false, ordering: .relaxed) }
-        let appends = Self.appends(flags, handle)
+        // The end need not be where the kernel takes it to be: another program may have written beneath the mount, or by another node.
+        // What goes past the kernel's pages by O_DIRECT can come in several requests, in any order.
+        if flags & (O_APPEND | CL_O_DIRECT) == O_APPEND {
+            return try data.withBytes { (bytes) throws(Errno) in try append(bytes, by: handle, caller, expectedAt: Int64(offset)) }
+        }
         guard let version = handle.version else {
             saves.willWriteLive(handle)
-            return try write(data, to: handle.descriptor, of: handle, caller, Int64(offset), appends: appends).count
+            return try write(data, to: handle.descriptor, of: handle, caller, Int64(offset))
         }
         return try saves.writing(handle, version, by: caller, count: data.count) { (file) throws(Errno) in
-            try write(data, to: file, of: handle, caller, Int64(offset), appends: appends)
+            let count = try write(data, to: file, of: handle, caller, Int64(offset))
+            return (count, Self.range(at: Int64(offset), count))
         }
     }
 
-    /// Whether a write goes to the file's end, which need not be where the kernel takes it to be: another program may have written
-    /// beneath the mount, or by another node. What is written past the kernel's pages can come in several requests, in any order.
-    private static func appends(_ flags: Int32, _ handle: FileHandle) -> Bool {
-        flags & (O_APPEND | CL_O_DIRECT) == O_APPEND && (handle.isCached || handle.isElsewhere)
+    private func append(
+        _ bytes: UnsafeRawBufferPointer, by handle: FileHandle, _ caller: Caller, expectedAt offset: Int64
+    ) throws(Errno) -> Int {
+        guard let version = handle.version else {
+            saves.willWriteLive(handle)
+            return try append(bytes, to: handle.descriptor, of: handle, caller, expectedAt: offset).count
+        }
+        return try saves.writing(handle, version, by: caller, count: bytes.count) { (file) throws(Errno) in
+            try append(bytes, to: file, of: handle, caller, expectedAt: offset)
+        }
     }
 
-    /// Returns what was written.
-    private func write(
-        _ data: borrowing WrittenData, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: Int64, appends: Bool
-    ) throws(Errno) -> Range<Int64> {
-        let count = try writing(data, to: handle, caller) { (data) throws(Errno) in
-            try appends ? data.append(to: file.number) : data.write(to: file.number, at: offset)
+    /// Returns how much was written, and where, with what others appended meanwhile.
+    private func append(
+        _ bytes: UnsafeRawBufferPointer, to file: Descriptor, of handle: FileHandle, _ caller: Caller, expectedAt offset: Int64
+    ) throws(Errno) -> (count: Int, range: Range<Int64>) {
+        let before = try Self.size(of: file)
+        let count = try writing(to: handle, caller) { () throws(Errno) in try check(cl_append(file.number, bytes.baseAddress, bytes.count)) }
+        let after = try Self.size(of: file)
+        if before != offset || after != offset.adding(clamping: Int64(count)) {
+            // The kernel has these bytes in other pages, or takes the file for longer or shorter.
+            if handle.isCached {
+                session.current?.notifier.contentsChanged(ofFile: handle.node, table)
+            } else {
+                session.current?.notifier.attributesChangedNow(of: table.id(of: handle.node))
+            }
         }
+        return (count, Self.range(at: min(before, after), max(count, Int(clamping: after.adding(clamping: -before)))))
+    }
+
+    private static func size(of file: Descriptor) throws(Errno) -> Int64 {
         var status = cl_status()
-        guard appends, cl_statx_fd(file.number, &status) == 0 else { return Self.range(at: offset, count) }
-        let start = max(0, Int64(status.st.st_size).adding(clamping: -Int64(count)))
-        // The kernel has these bytes in other pages.
-        if start != offset { session.current?.notifier.contentsChanged(ofFile: handle.node, table) }
-        return Self.range(at: start, count)
+        _ = try check(cl_statx_fd(file.number, &status))
+        return max(0, Int64(status.st.st_size))
     }
 
     private static func range(at offset: Int64, _ count: Int) -> Range<Int64> { offset..<offset.adding(clamping: Int64(count)) }
 
-    private func writing(
-        _ data: borrowing WrittenData, to handle: FileHandle, _ caller: Caller,
-        _ write: (borrowing WrittenData) throws(Errno) -> Int
+    private func write(
+        _ data: borrowing WrittenData, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: Int64
     ) throws(Errno) -> Int {
-        guard handle.hadSetIDBits else {
-            return try privileges.using(as: caller) { () throws(Errno) in try write(data) }
-        }
+        try writing(to: handle, caller) { () throws(Errno) in try data.write(to: file.number, at: offset) }
+    }
+
+    private func writing(to handle: FileHandle, _ caller: Caller, _ write: () throws(Errno) -> Int) throws(Errno) -> Int {
+        guard handle.hadSetIDBits else { return try privileges.using(as: caller, write) }
         // The kernel does not know that the bits go with it.
         defer { session.current?.notifier.attributesChangedNow(of: table.id(of: handle.node)) }
-        return try privileges.writingSetID(as: caller) { () throws(Errno) in try write(data) }
+        return try privileges.writingSetID(as: caller, write)
     }
 
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno) {
@@ -109,7 +130,8 @@ extension MountedFileSystem {
             return try copy(target.descriptor)
         }
         return try saves.writing(target, version, by: caller, count: count) { (file) throws(Errno) in
-            Self.range(at: Int64(newOffset), try copy(file))
+            let count = try copy(file)
+            return (count, Self.range(at: Int64(newOffset), count))
         }
     }
 }

@@ -37,13 +37,18 @@ extension MountedFileSystem {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
         // To ask costs a look into /proc at times.
-        let isRelay = (!isWritable || decision.reason == .notTruncating) && saves.processes.isRelay(caller.thread)
-        let isAmongRelays = isRelay && (isWritable || node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false)
+        let hasHostedSaves = node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
+        let mayMatter = isWritable
+            ? decision.reason == .notTruncating || decision.isElsewhere
+            : hasHostedSaves || !isPassthroughOn || Self.isSmall(before, flags)
+        let isRelay = mayMatter && saves.processes.isRelay(caller.thread)
+        let isAmongRelays = isRelay && (isWritable || hasHostedSaves)
         // Of a write that the kernel makes itself, the daemon does not learn that it failed.
         let mayLackRoom = isWritable && decision.reason == .notTruncating && isPassthroughOn
             && before.map { !saves.store.hasPlentyOfRoom(for: descriptor, $0) } ?? false
         var decision = decision
-        decision.isRelayed = isRelay && isWritable
+        decision.isRelayed = isRelay && isWritable && decision.reason == .notTruncating
+        decision.isRelays = isRelay && isWritable
         return node.state.withLock { state in
             if !isAmongSaves {
                 let isActive = node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false

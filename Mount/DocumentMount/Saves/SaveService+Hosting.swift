@@ -41,8 +41,12 @@ extension SaveService {
     func awaitReaders(of node: Node, besides thread: pid_t, isLocked: Bool) {
         unlessManyWait {
             let begun = cl_monotonic_ns()
-            waitWhile(looks: isLocked ? Self.readingLooks / 10 : Self.readingLooks) {
-                guard cl_monotonic_ns() - begun < Self.longestReading else { return false }
+            let (time, least) = isLocked ? (Self.lockedReadingTime, Self.lockedReadingLooks) : (Self.readingTime, Self.readingLooks)
+            var looks = 0
+            waitWhile(looks: .max) {
+                let waited = cl_monotonic_ns() - begun
+                looks += 1
+                if waited > Self.longestReading || waited > time && looks > least { return false }
                 return node.state.withLock { state in
                     state.handles.contains { handle in
                         !handle.isWritable && !handle.isElsewhere && handle.caller.thread != thread && begun - handle.moment < Self.readingTime
@@ -54,8 +58,10 @@ extension SaveService {
 
     /// A program that has a document open for longer shows it, or plays it: it is not about to close it.
     private static let readingTime: Int64 = 200_000_000
-    /// 0.2 seconds, but on a busy machine.
+    /// So many take that time where they are not late.
     private static let readingLooks = 2_000
+    private static let lockedReadingTime: Int64 = 20_000_000
+    private static let lockedReadingLooks = 200
     private static let longestReading: Int64 = 2_000_000_000
 
     /// Gives the published version a second node, unless the node is another version's, or its name cannot stand still.

@@ -9,27 +9,27 @@ import SystemPackage
 /// What a save's program does with its handles.
 extension SaveService {
     /// Runs a write through a handle on a working copy, and again after making room if it fails for want of it (rule 7).
-    /// `write` returns the bytes' place.
+    /// `write` returns how much was written, and the part of the file that it may have changed.
     func writing(
         _ handle: FileHandle, _ version: WorkingVersion, by caller: Caller, count wanted: Int,
-        _ write: (Descriptor) throws(Errno) -> Range<Int64>
+        _ write: (Descriptor) throws(Errno) -> (count: Int, range: Range<Int64>)
     ) throws(Errno) -> Int {
         version.isUntouched.store(false, ordering: .relaxed)
-        func writeAndNote() throws(Errno) -> Range<Int64> {
+        func writeAndNote() throws(Errno) -> (count: Int, range: Range<Int64>) {
             try version.writing.shared { () throws(Errno) in
                 let written = try write(handle.descriptor)
-                version.note(written)
+                version.note(written.range)
                 return written
             }
         }
-        let written: Range<Int64>
+        let written: (count: Int, range: Range<Int64>)
         do throws(Errno) {
             written = try freedRoom.await(after: { $0 == .noSpace || $0 == .diskQuotaExceeded }, writeAndNote)
         } catch {
             guard makesRoom(after: error, for: wanted, handle, version) else { throw error }
             written = try writeAndNote()
         }
-        wrote(handle, version, by: caller, end: written.upperBound)
+        wrote(handle, version, by: caller, end: written.range.upperBound)
         if let published = handle.redirectedTo, published.currentLink != nil { writtenElsewhere(published) }
         return written.count
     }

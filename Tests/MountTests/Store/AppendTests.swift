@@ -12,16 +12,18 @@ extension MountTests {
             try withSharedMount(kind) { mount in
                 let wrong = try mount.python(
                     """
-                    import os, time
+                    import os, subprocess, threading, time
                     S, M = os.environ["S"] + "/log", os.environ["M"] + "/log"
                     def text(file):
                         with open(file, "rb") as file: return file.read()
                     for length in (1, 100, 5000, 70000, 2500000):
-                        for isRead in (False, True):
+                        for isRead in (False, True, "by another program"):
                             content = b"first"
                             with open(M, "wb") as file: file.write(content)
-                            reader = open(M, "rb") if isRead else None
+                            reader = open(M, "rb") if isRead is True else None
                             if reader: reader.read()
+                            other = subprocess.Popen(["tail", "-c", "+1", "-f", M], stdout=subprocess.PIPE) if isRead == "by another program" else None
+                            if other: other.stdout.read(len(content)); threading.Thread(target=other.stdout.read).start()
                             through = os.open(M, os.O_RDWR | os.O_APPEND)
                             beneath = os.open(S, os.O_WRONLY | os.O_APPEND)
                             for n in range(20):
@@ -43,6 +45,7 @@ extension MountTests {
                                     break
                             os.close(through), os.close(beneath)
                             if reader: reader.close()
+                            if other: other.kill(); other.wait()
                             os.unlink(M)
                     """)
                 #expect(wrong == "")
