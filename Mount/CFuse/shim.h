@@ -181,7 +181,7 @@ static inline ssize_t quire_write_to_fd(struct fuse_bufvec *in, int fd, off_t of
     out.buf[0].pos = offset;
     return fuse_buf_copy(&out, in, (enum fuse_buf_copy_flags)0);
 }
-// What a request carries, if it is in memory. Else NULL: `quire_copy_data` takes it out of the pipe.
+// The data of a request, if it is in memory. Else NULL: `quire_copy_data` takes it out of the pipe.
 static inline const void *quire_data_in_memory(const struct fuse_bufvec *in) {
     return in->count == 1 && !(in->buf[0].flags & FUSE_BUF_IS_FD) ? (const char *)in->buf[0].mem + in->off : NULL;
 }

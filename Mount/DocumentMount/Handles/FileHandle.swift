@@ -21,10 +21,10 @@ final class FileHandle: Sendable {
         var version: WorkingVersion?
         /// It writes that by another version's node.
         var hosted: HostedWriting?
-        /// A relay has opened it to write, without O_TRUNC.
-        var isRelayed = false
         /// A relay has opened it to write.
         var isRelays = false
+        /// The same, without O_TRUNC.
+        var isRelayed: Bool { isRelays && reason == .notTruncating }
     }
 
     /// A save that began on an open handle, or on another one of its process.

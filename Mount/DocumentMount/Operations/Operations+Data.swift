@@ -18,7 +18,7 @@ extension MountedFileSystem {
         let handle = FileHandle.of(handle)
         if handle.isFlushed.load(ordering: .relaxed) { handle.isFlushed.store(false, ordering: .relaxed) }
         // The end need not be where the kernel takes it to be: another program may have written beneath the mount, or by another node.
-        // What goes past the kernel's pages by O_DIRECT can come in several requests, in any order.
+        // A write by O_DIRECT, past the kernel's pages, can come in several requests, in any order.
         if flags & (O_APPEND | CL_O_DIRECT) == O_APPEND {
             return try data.withBytes { (bytes) throws(Errno) in try append(bytes, by: handle, caller, expectedAt: Int64(offset)) }
         }

@@ -47,7 +47,6 @@ extension MountedFileSystem {
         let mayLackRoom = isWritable && decision.reason == .notTruncating && isPassthroughOn
             && before.map { !saves.store.hasPlentyOfRoom(for: descriptor, $0) } ?? false
         var decision = decision
-        decision.isRelayed = isRelay && isWritable && decision.reason == .notTruncating
         decision.isRelays = isRelay && isWritable
         return node.state.withLock { state in
             if !isAmongSaves {
