@@ -103,7 +103,7 @@ public struct ClaimTable: Sendable {
 
     private mutating func begin(_ id: ClaimID) {
         claims[id]?.phase = .begun
-        for intent in claims[id]?.request.intents ?? [] where intent.isWriting { enter(id, intent, hasBegun: true) }
+        for intent in claims[id]?.request.intents ?? [] where intent.isWriting && intent.concernsContent { items.exclude(id, intent) }
     }
 
     mutating func enter(_ id: ClaimID, _ intent: ClaimIntent, hasBegun: Bool) {

@@ -48,23 +48,30 @@ struct ItemIndex<Element: Hashable & Sendable>: Sendable {
     func inside(_ folder: StorePath, limit: Int = .max) -> [Set<Element>] { paths(inside: folder, limit: limit).map { self[$0] } }
 
     mutating func insert(_ element: Element, at path: StorePath) {
-        let hash = PathHash(of: path)
-        if let index = places[hash.value]?.firstIndex(where: { $0.path == path }) {
-            places[hash.value]?[index].elements.insert(element)
-        } else {
-            places[hash.value, default: []].append(Place(path: path, elements: [element]))
-            paths.insert(path)
+        if Self.insert(element, at: path, into: &places[PathHash(of: path).value, default: []]) { paths.insert(path) }
+    }
+
+    /// Returns whether nothing had been registered for the path.
+    private static func insert(_ element: Element, at path: StorePath, into here: inout [Place]) -> Bool {
+        if let index = here.firstIndex(where: { $0.path == path }) {
+            here[index].elements.insert(element)
+            return false
         }
+        here.append(Place(path: path, elements: [element]))
+        return true
     }
 
     mutating func remove(_ element: Element, at path: StorePath) {
-        let hash = PathHash(of: path)
-        guard let index = places[hash.value]?.firstIndex(where: { $0.path == path }) else { return }
-        places[hash.value]?[index].elements.remove(element)
-        guard places[hash.value]?[index].elements.isEmpty == true else { return }
-        places[hash.value]?.remove(at: index)
-        if places[hash.value]?.isEmpty == true { places[hash.value] = nil }
-        paths.remove(path)
+        guard !places.isEmpty else { return }
+        let hash = PathHash(of: path).value
+        // Taken out, most often for good.
+        guard var here = places.removeValue(forKey: hash) else { return }
+        if let index = here.firstIndex(where: { $0.path == path }) {
+            var place = here.remove(at: index)
+            place.elements.remove(element)
+            if place.elements.isEmpty { paths.remove(path) } else { here.append(place) }
+        }
+        if !here.isEmpty { places[hash] = here }
     }
 
     /// What is registered for the first `length` bytes of a path, whose hash is known.
