@@ -159,6 +159,9 @@ extension MountedFileSystem {
         if let instead { descriptor = instead.file } else { descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
+        if status.st.st_nlink == 0, !isLed, !isRepeated, flags & CL_O_LARGEFILE != 0 {
+            try saves.leadOnFromRemoved(node, flags: flags, caller)
+        }
         let isElsewhere = served !== node
         let content = isElsewhere ? nil : contentToStore(of: node, descriptor, status, flags: flags)
         let registered = register(

@@ -1,31 +1,35 @@
+import Glibc
 import StorePrimitives
 
-/// Long copies, one after another, on a thread that serves nobody: versions that are kept, and saves that go into the document's own
-/// inode when they have become streams.
+/// Long copies, one at a time, the users in turns, on a thread that serves nobody: versions that are kept, and saves that go into the
+/// document's own inode when they have become streams.
 ///
 /// What is queued is done before `stop` returns.
 final class CopyQueue: @unchecked Sendable {
+    private struct Job: Sendable {
+        let copy: @Sendable () -> Void
+        let share: TakenShare
+    }
     private struct State {
-        var jobs: [@Sendable () -> Void] = []
+        var jobs = TurnQueue<Job>()
         var isOver = false
     }
+    private let shares: UserShares
     /// Leaf.
     private let state = Guarded(State())
     private let wake = Signal()
     /// Set by `start`, once.
     private var thread: NamedThread?
-    /// Each job holds a descriptor or two, and a version's room on disk.
-    private static let capacity = 64
+
+    init(shares: UserShares) { self.shares = shares }
 
     func start(prepare: @escaping @Sendable () -> Void) {
         thread = NamedThread("quire-copies") { [self] in
             prepare()
             while true {
-                let (job, isOver) = state.withLock { state in
-                    (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isOver)
-                }
+                let (job, isOver) = state.withLock { state in (state.jobs.popFirst(), state.isOver) }
                 if let job {
-                    job()
+                    job.copy()
                 } else if isOver {
                     return
                 } else {
@@ -35,11 +39,12 @@ final class CopyQueue: @unchecked Sendable {
         }
     }
 
-    /// False if there are too many, or the mount ends: then whoever asks does it.
-    func add(_ job: @escaping @Sendable () -> Void) -> Bool {
+    /// False if the user has too many (`SharedResource.waitingCopies`), or the mount ends: then whoever asks does it.
+    func add(of user: uid_t, _ copy: @escaping @Sendable () -> Void) -> Bool {
+        guard let share = TakenShare(.waitingCopies, of: shares, for: user) else { return false }
         let isAdded = state.withLock { state in
-            guard !state.isOver, state.jobs.count < Self.capacity else { return false }
-            state.jobs.append(job)
+            guard !state.isOver else { return false }
+            state.jobs.append(Job(copy: copy, share: share), of: shares.accounts.owner(of: user))
             return true
         }
         if isAdded { wake.signal() }

@@ -49,7 +49,8 @@ extension SaveService {
         return ifActive(versions) { _, machine in machine.lookup(asker) != node.versionID } ?? false
     }
 
-    /// The same for an open for writing of a file that has lost its name since the path was walked: another may have it now.
+    /// The same for an open of a file that has lost its last name: the path was walked before, or by an entry that the kernel has yet to
+    /// forget. Another file may have the name now. An open without a path comes back, to the removed file.
     func leadOnFromRemoved(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
         guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread) else { return }
         sentOn.note(caller.thread, at: node.place, flags: flags)

@@ -329,7 +329,7 @@ extension SaveService {
             keep(version, reason, at: path)
             version.copy.discard()
         }
-        if store.kept.isBeside(version.copy.file) || !copies.add(work) { work() }
+        if store.kept.isBeside(version.copy.file) || !copies.add(of: version.caller.uid, work) { work() }
     }
 
     private func keep(_ version: WorkingVersion, _ reason: KeptVersion.Reason, at path: StorePath?) {
@@ -347,7 +347,7 @@ extension SaveService {
     }
 
     private func keepLater(_ old: ReplacedVersion) {
-        if !copies.add({ [self] in keep(old) }) { keep(old) }
+        if !copies.add(of: old.replacedBy.uid, { [self] in keep(old) }) { keep(old) }
     }
 
     private func keep(_ old: ReplacedVersion) {

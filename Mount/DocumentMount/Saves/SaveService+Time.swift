@@ -35,7 +35,7 @@ extension SaveService {
             } ?? []
             for step in steps {
                 // What became a stream is copied into the document's own inode.
-                guard case .publish = step else {
+                guard case .publish(let id, _) = step else {
                     finish(step, versions)
                     continue
                 }
@@ -45,7 +45,7 @@ extension SaveService {
                     versions.isQueued.store(false, ordering: .relaxed)
                     settle(versions)
                 }
-                if !copies.add(copy) { versions.isQueued.store(false, ordering: .relaxed) }
+                if !copies.add(of: working[id]?.caller.uid ?? 0, copy) { versions.isQueued.store(false, ordering: .relaxed) }
             }
             settle(versions)
         }

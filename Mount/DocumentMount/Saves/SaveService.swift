@@ -39,7 +39,7 @@ final class SaveService: Sendable {
     /// Threads that wait for saves to end.
     private let waiting = Atomic<Int>(0)
     let clock = SaveClock()
-    let copies = CopyQueue()
+    let copies: CopyQueue
     let freedRoom = FreedRoom()
     let pins: SnapshotPins
     let watches: DocumentWatches
@@ -57,6 +57,7 @@ final class SaveService: Sendable {
         self.privileges = privileges
         self.options = options
         self.shares = shares
+        copies = CopyQueue(shares: shares)
         self.log = log
         guard let processes = ProcessTable(relays: options.relays) else { throw .noSuchFileOrDirectory }
         self.processes = processes

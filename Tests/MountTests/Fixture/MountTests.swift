@@ -4,7 +4,7 @@ import Testing
 
 /// Tests on real mounts, as root and as an ordinary user.
 ///
-/// They run one after another: some measure time, and all of them look at the machine's mounts. An issue tells what the last
+/// They run one after another, as all of them look at the machine's mounts. An issue tells what the last
 /// program printed, since `#expect(try …)` does not say what it got.
 @Suite(.serialized, .compactMapIssues { LastProgram.added(to: $0) })
 enum MountTests {}

@@ -152,13 +152,13 @@ extension MountTests {
                         os.waitpid(child, 0)
                 reading, writing = os.pipe()
                 child = take()
-                if child:
-                    bob.tell(); assert bob.said() == "claimed"
-                    os.write(writing, b"!")
-                    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-                    # Kept out as everybody is: what she writes is not staged for him.
-                    assert status == 2, status
-                    bob.tell(); bob.said()
+                assert child, "the number was not given again"
+                bob.tell(); assert bob.said() == "claimed"
+                os.write(writing, b"!")
+                status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                # Kept out as everybody is: what she writes is not staged for him.
+                assert status == 2, status
+                bob.tell(); bob.said()
                 """#)
         }
 
