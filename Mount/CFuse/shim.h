@@ -159,34 +159,17 @@ static inline int quire_reply_create_passthrough(
     return fuse_reply_buf(req, (const char *)&out, sizeof out);
 }
 
-// A data reply from a descriptor: spliced where the kernel can.
-static inline int quire_reply_from_fd(fuse_req_t req, int fd, size_t size, off_t offset) {
+// A data reply from a descriptor.
+static inline void quire_reply_from_fd(fuse_req_t req, int fd, size_t size, off_t offset) {
     struct fuse_bufvec data = FUSE_BUFVEC_INIT(size);
     data.buf[0].flags = (enum fuse_buf_flags)(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
     data.buf[0].fd = fd;
     data.buf[0].pos = offset;
-    return fuse_reply_data(req, &data, FUSE_BUF_SPLICE_MOVE);
+    fuse_reply_data(req, &data, FUSE_BUF_NO_SPLICE);
 }
 // Puts a file's content into the kernel's pages.
 static inline int quire_store(struct fuse_session *session, fuse_ino_t node, const void *content, size_t size) {
     struct fuse_bufvec data = FUSE_BUFVEC_INIT(size);
     data.buf[0].mem = (void *)content;
     return fuse_lowlevel_notify_store(session, node, 0, &data, FUSE_BUF_NO_SPLICE);
-}
-
-static inline ssize_t quire_write_to_fd(struct fuse_bufvec *in, int fd, off_t offset) {
-    struct fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
-    out.buf[0].flags = (enum fuse_buf_flags)(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
-    out.buf[0].fd = fd;
-    out.buf[0].pos = offset;
-    return fuse_buf_copy(&out, in, (enum fuse_buf_copy_flags)0);
-}
-// The data of a request, if it is in memory. Else NULL: `quire_copy_data` takes it out of the pipe.
-static inline const void *quire_data_in_memory(const struct fuse_bufvec *in) {
-    return in->count == 1 && !(in->buf[0].flags & FUSE_BUF_IS_FD) ? (const char *)in->buf[0].mem + in->off : NULL;
-}
-static inline ssize_t quire_copy_data(struct fuse_bufvec *in, void *place) {
-    struct fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
-    out.buf[0].mem = place;
-    return fuse_buf_copy(&out, in, (enum fuse_buf_copy_flags)0);
 }

@@ -25,11 +25,12 @@ extension FuseSession {
                 fs.read(caller, handle: info!.handle, at: offset, count: size, reply: Reply(request))
             }
         }
-        table.write_buf = { request, _, data, offset, info in
+        table.write = { request, _, data, count, offset, info in
             answer(
                 request,
                 { (fs, caller) throws(Errno) in
-                    try fs.write(caller, handle: info!.handle, at: offset, flags: info!.pointee.flags, WrittenData(buffer: data!))
+                    let bytes = UnsafeRawBufferPointer(start: data, count: count)
+                    return try fs.write(caller, handle: info!.handle, at: offset, flags: info!.pointee.flags, bytes)
                 }, { fuse_reply_write($0, $1) })
         }
         table.flush = { request, node, info in

@@ -59,7 +59,7 @@ public protocol FileSystemOperations: AnyObject, Sendable {
     func read(_ caller: Caller, handle: HandleID, at offset: off_t, count: Int, reply: consuming Reply<FileData>)
     /// `flags` are the handle's of this moment, as fcntl(2) sets them. With O_APPEND the kernel takes the size that it knows for the offset.
     func write(
-        _ caller: Caller, handle: HandleID, at offset: off_t, flags: Int32, _ data: borrowing WrittenData
+        _ caller: Caller, handle: HandleID, at offset: off_t, flags: Int32, _ data: UnsafeRawBufferPointer
     ) throws(Errno) -> Int
     /// One descriptor of the handle was closed. `lockOwner` is whose record locks end.
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno)

@@ -173,7 +173,6 @@ extension FuseSession {
     private func answer(_ buffer: inout fuse_buf) {
         if answersStatx(buffer) { return }
         fuse_session_process_buf(session, &buffer)
-        if cl_take_lost_answer() != 0 { channel.fail(buffer, .ioError, fuse_session_fd(session)) }
     }
 
     private static var microseconds: Int {

@@ -5,7 +5,7 @@ internal import StorePrimitives
 internal import Synchronization
 import SystemPackage
 
-/// The bytes between the kernel and libfuse. Four things are done here that libfuse 3.14 has no call for, most of them by
+/// The bytes between the kernel and libfuse. Three things are done here that libfuse 3.14 has no call for, most of them by
 /// changing what passes through; later versions of libfuse pass through the same channel, so one way serves all.
 ///
 /// - The INIT answer is given the flags that libfuse does not know: kernel passthrough, and HANDLE_KILLPRIV_V2, which spares
@@ -13,7 +13,6 @@ import SystemPackage
 ///   capabilities on write, truncate and chown, as every Linux file system does). And PARALLEL_DIROPS, which libfuse before
 ///   3.17 knows but does not pass on (libfuse #861): without it one lookup in a folder waits for the other.
 /// - Answers to requests that came by a ring go back by it (`KernelRings`).
-/// - What libfuse could not answer, and would say nothing of, is answered with an error (`fail`).
 /// - TMPFILE is handed to libfuse as a CREATE of the name "/", which no CREATE can have.
 final class KernelChannel: Sendable {
     /// The bits to add to the INIT answer, once the request is known; zero before and after.
@@ -79,10 +78,9 @@ final class KernelChannel: Sendable {
         return sent
     }
 
-    /// Answers a request for which libfuse has given up: of what it cannot splice it says nothing to the kernel, and the app would
-    /// wait for ever.
+    /// Answers a request that libfuse is not told of.
     func fail(_ request: fuse_buf, _ error: Errno, _ device: Int32) {
-        guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem else { return }
+        guard let start = request.mem else { return }
         var answer = quire_out_header()
         answer.len = UInt32(clamping: MemoryLayout<quire_out_header>.size)
         answer.error = -error.answer
@@ -133,12 +131,12 @@ final class KernelChannel: Sendable {
 
     /// Whether a request is known to wait for the disk.
     static func mayWait(_ request: fuse_buf) -> Bool {
-        guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem else { return false }
+        guard let start = request.mem else { return false }
         let opcode = start.assumingMemoryBound(to: quire_in_header.self).pointee.opcode
         return Opcode.slow.contains(opcode)
     }
 
-    /// The calls libfuse makes instead of read(2), writev(2) and splice(2). Its errors are errno, so errno is set again.
+    /// The calls libfuse makes instead of read(2) and writev(2).
     static func callbacks() -> fuse_custom_io {
         fuse_custom_io(
             writev: { device, vector, count, userData in
@@ -149,22 +147,11 @@ final class KernelChannel: Sendable {
                 if received > 0 { channel(userData) { $0.received(buffer!, count: received) } }
                 return received
             },
-            splice_receive: { input, inputOffset, output, outputOffset, length, flags, _ in
-                spliced(cl_splice(input, inputOffset, output, outputOffset, length, flags))
-            },
-            splice_send: { input, inputOffset, output, outputOffset, length, flags, _ in
-                spliced(cl_splice(input, inputOffset, output, outputOffset, length, flags))
-            })
+            splice_receive: nil, splice_send: nil)
     }
 }
 
 private func channel<Result>(_ userData: UnsafeMutableRawPointer?, _ body: (KernelChannel) -> Result) -> Result {
     // Safe: the session, which is the user data, outlives libfuse's use of it.
     Unmanaged<FuseSession>.fromOpaque(userData!)._withUnsafeGuaranteedRef { body($0.channel) }
-}
-
-private func spliced(_ result: Int) -> Int {
-    guard result < 0 else { return result }
-    errno = CInt(clamping: -result)
-    return -1
 }

@@ -45,13 +45,11 @@ extension RequestShares {
     /// RELEASE and RELEASEDIR.
     private static let release: Set<UInt32> = [18, 29]
 
-    /// What a request that was just read is about; nil for data that was spliced past us.
+    /// What a request that was just read is about; nil if it has no header.
     static func claim(
         of request: fuse_buf, countsUsers: Bool, _ accounts: Accounts, _ fileSystem: any FileSystemOperations
     ) -> (Header, Claim)? {
-        guard request.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let start = request.mem,
-            request.size >= MemoryLayout<quire_in_header>.size
-        else { return nil }
+        guard let start = request.mem, request.size >= MemoryLayout<quire_in_header>.size else { return nil }
         // Safe: the kernel writes whole requests, each headed by this struct, into an aligned buffer.
         let found = start.assumingMemoryBound(to: quire_in_header.self).pointee
         let header = Header(

@@ -154,14 +154,6 @@ int cl_open_by_handle(int mount_fd, const uint8_t *handle, size_t length, int fl
     memcpy(u.h.f_handle, handle + 4, length - 4);
     RETRIED(open_by_handle_at(mount_fd, &u.h, flags | O_CLOEXEC));
 }
-static __thread int lost_answer;
-void cl_note_lost_answer(void) { lost_answer = 1; }
-int cl_take_lost_answer(void) {
-    int lost = lost_answer;
-    if (lost) lost_answer = 0;
-    return lost;
-}
-ssize_t cl_splice(int in, off_t *i, int out, off_t *o, size_t n, unsigned f) { RESULT(splice(in, i, out, o, n, f)); }
 void cl_proc_path(int fd, const char *name, char *out, size_t capacity) {
     snprintf(out, capacity, name ? "/proc/self/fd/%d/%s" : "/proc/self/fd/%d", fd, name);
 }

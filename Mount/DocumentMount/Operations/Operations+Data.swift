@@ -13,14 +13,14 @@ extension MountedFileSystem {
     }
 
     func write(
-        _ caller: Caller, handle: HandleID, at offset: off_t, flags: Int32, _ data: borrowing WrittenData
+        _ caller: Caller, handle: HandleID, at offset: off_t, flags: Int32, _ data: UnsafeRawBufferPointer
     ) throws(Errno) -> Int {
         let handle = FileHandle.of(handle)
         if handle.isFlushed.load(ordering: .relaxed) { handle.isFlushed.store(false, ordering: .relaxed) }
         // The end need not be where the kernel takes it to be: another program may have written beneath the mount, or by another node.
         // A write by O_DIRECT, past the kernel's pages, can come in several requests, in any order.
         if flags & (O_APPEND | CL_O_DIRECT) == O_APPEND {
-            return try data.withBytes { (bytes) throws(Errno) in try append(bytes, by: handle, caller, expectedAt: Int64(offset)) }
+            return try append(data, by: handle, caller, expectedAt: Int64(offset))
         }
         guard let version = handle.version else {
             saves.willWriteLive(handle)
@@ -71,9 +71,9 @@ extension MountedFileSystem {
     private static func range(at offset: Int64, _ count: Int) -> Range<Int64> { offset..<offset.adding(clamping: Int64(count)) }
 
     private func write(
-        _ data: borrowing WrittenData, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: Int64
+        _ data: UnsafeRawBufferPointer, to file: Descriptor, of handle: FileHandle, _ caller: Caller, _ offset: Int64
     ) throws(Errno) -> Int {
-        try writing(to: handle, caller) { () throws(Errno) in try data.write(to: file.number, at: offset) }
+        try writing(to: handle, caller) { () throws(Errno) in try check(cl_pwrite(file.number, data.baseAddress, data.count, off_t(clamping: offset))) }
     }
 
     private func writing(to handle: FileHandle, _ caller: Caller, _ write: () throws(Errno) -> Int) throws(Errno) -> Int {

@@ -27,7 +27,7 @@ public struct MountConfiguration: Sendable {
     public var willMount: (@Sendable () throws(MountFailure) -> Void)?
 
     /// Starts a process that calls `cl_serve_repeats` with the descriptor, its end of a channel: by posix_spawn(3) or after an
-    /// exec. A fork(2) takes pages from under answers that are on their way: Mount/README, "Never fork". Returns its pid.
+    /// exec. Returns its pid.
     public typealias StartRepeating = @Sendable (Descriptor) throws(Errno) -> Int32
 
     public init(

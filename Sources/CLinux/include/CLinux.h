@@ -104,10 +104,6 @@ extern const unsigned CL_RENAME_NOREPLACE, CL_RENAME_EXCHANGE, CL_RENAME_WHITEOU
 enum { CL_CAP_DAC_OVERRIDE = 1, CL_CAP_DAC_READ_SEARCH = 2, CL_CAP_FSETID = 4, CL_CAP_SYS_ADMIN = 21, CL_CAP_SYS_RESOURCE = 24 };
 // How many processors the process may run on: taskset and containers leave it some of the machine's.
 int cl_usable_processors(void);
-// This thread could not send an answer; whether that was noted since it was last asked.
-void cl_note_lost_answer(void);
-int cl_take_lost_answer(void);
-ssize_t cl_splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t length, unsigned flags);
 // Makes this thread act as (uid, gid) with `umask` in the file system calls that follow; remembers what is in force and makes
 // no system call when nothing changes. uid and gid are left alone when `change_ids` is 0.
 int cl_assume(uid_t uid, gid_t gid, mode_t umask, int change_ids);

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CLinux
 import DocumentMount
 import Glibc
 import Thumbnails
@@ -77,6 +78,8 @@ struct MountCommand: ParsableCommand {
         guard foreground || readyDescriptor != nil else { return try startDaemon() }
         SignalWaiter.block()
         ProcessLimits.raise()
+        // Started as /proc/self/exe, it would be listed as "exe".
+        _ = cl_set_thread_name("quire")
         let pipe = readyDescriptor.map { ReadyPipe(descriptor: $0) }
         do throws(CommandFailure) {
             let request = try makeRequest()

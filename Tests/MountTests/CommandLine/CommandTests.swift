@@ -36,6 +36,13 @@ extension MountTests {
             }
         }
 
+        @Test(arguments: Account.allCases)
+        func psListsTheDaemonByItsName(account: Account) throws {
+            try withMount(account) { (mount: Mount) throws in
+                #expect(try mount.shell("ps -o comm= -p \(try #require(mount.daemon))") == "quire")
+            }
+        }
+
         @Test func aMountThatDoesNotAnswerKeepsNobodyFromSeeingOthers() throws {
             try withMount { silent in
                 try withMount { (mount: Mount) throws in
