@@ -1,11 +1,14 @@
 // The only includer of libfuse. Feature macros stay out of here: they would break module merging with Glibc.
 #pragma once
 #define FUSE_USE_VERSION 314
+#include <errno.h>
 #include <fuse3/fuse_lowlevel.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 // Parts of the kernel's protocol (linux/fuse.h, 7.40 and later) that the system's header may be too old to have.
 
@@ -159,13 +162,28 @@ static inline int quire_reply_create_passthrough(
     return fuse_reply_buf(req, (const char *)&out, sizeof out);
 }
 
+// Reads until `size` or the end of the file: how much, or -errno if any of it cannot be read.
+static inline ssize_t quire_read_all(int fd, void *place, size_t size, off_t offset) {
+    size_t length = 0;
+    while (length < size) {
+        ssize_t more = pread(fd, (char *)place + length, size - length, offset + (off_t)length);
+        if (more == 0) break;
+        if (more > 0) length += (size_t)more;
+        else if (errno != EINTR) return -errno;
+    }
+    return (ssize_t)length;
+}
 // A data reply from a descriptor.
 static inline void quire_reply_from_fd(fuse_req_t req, int fd, size_t size, off_t offset) {
-    struct fuse_bufvec data = FUSE_BUFVEC_INIT(size);
-    data.buf[0].flags = (enum fuse_buf_flags)(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
-    data.buf[0].fd = fd;
-    data.buf[0].pos = offset;
-    fuse_reply_data(req, &data, FUSE_BUF_NO_SPLICE);
+    void *place = NULL;
+    if (posix_memalign(&place, 4096, size + 1) != 0) {
+        fuse_reply_err(req, ENOMEM);
+        return;
+    }
+    ssize_t length = quire_read_all(fd, place, size, offset);
+    if (length < 0) fuse_reply_err(req, (int)-length);
+    else fuse_reply_buf(req, (const char *)place, (size_t)length);
+    free(place);
 }
 // Puts a file's content into the kernel's pages.
 static inline int quire_store(struct fuse_session *session, fuse_ino_t node, const void *content, size_t size) {

@@ -132,11 +132,10 @@ public final class FuseSession: @unchecked Sendable {
         want(Int(FUSE_CAP_AUTO_INVAL_DATA))
         want(Int(FUSE_CAP_READDIRPLUS))
         want(Int(FUSE_CAP_READDIRPLUS_AUTO))
-        want(Int(FUSE_CAP_ASYNC_DIO))
+        // Where users have shares a write(2) by O_DIRECT sends one request at a time, not as many as its user may have wait.
+        want(Int(FUSE_CAP_ASYNC_DIO), !tuning.sharesByUser)
         want(Int(FUSE_CAP_WRITEBACK_CACHE), false)  // it turned a document to 0 bytes under a stream
         want(Int(FUSE_CAP_HANDLE_KILLPRIV), false)  // its second version instead, see KernelChannel
-        // A splice takes two calls where read(2) takes one, and pipes of 2 MiB for each thread. Data of 1 MiB comes as fast without.
-        for capability in [FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE] { want(Int(capability), false) }
         connection.pointee.max_write = tuning.maximumWrite
         // RELEASE comes in the background: with few, closes fall behind opens, and the daemon's descriptors run out.
         connection.pointee.max_background = 4096

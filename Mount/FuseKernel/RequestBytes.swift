@@ -45,7 +45,7 @@ extension RequestShares {
     /// RELEASE and RELEASEDIR.
     private static let release: Set<UInt32> = [18, 29]
 
-    /// What a request that was just read is about; nil if it has no header.
+    /// The user, item and file system that a request which was just read is about; nil if it has no header.
     static func claim(
         of request: fuse_buf, countsUsers: Bool, _ accounts: Accounts, _ fileSystem: any FileSystemOperations
     ) -> (Header, Claim)? {

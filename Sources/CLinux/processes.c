@@ -85,6 +85,7 @@ int cl_spawn_bound(const char *program, char *const arguments[], char *const env
     waitpid(child, NULL, 0);
     return -failure;
 }
+int cl_reads_file(long number) { return number == SYS_read || number == SYS_readv; }
 int cl_opens_file(long number) {
 #ifdef SYS_open
     if (number == SYS_open || number == SYS_creat) return 1;

@@ -1,5 +1,5 @@
-/// What waits to be done one at a time, in turns: of each user in the order it came, and the users one after another, so that one who
-/// asks for much delays each of the others by one element.
+/// A queue in which the users take turns: the elements of each are in the order they came, so that a user who adds many delays each of
+/// the others by one element.
 public struct TurnQueue<Element> {
     private var waiting: [UInt32: [Element]] = [:]
     /// Those of whom something waits, the next first.

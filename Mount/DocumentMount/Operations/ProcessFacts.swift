@@ -31,9 +31,14 @@ enum ProcessFacts {
     }
 
     /// Whether a thread is in an open(2) just now (proc(5), syscall). False if that is not to be seen: it takes the right to trace it.
-    static func isOpening(_ thread: pid_t) -> Bool {
-        guard thread > 0, let number = read("/proc/\(thread)/syscall")?.split(separator: " ").first.flatMap({ Int($0) }) else { return false }
-        return cl_opens_file(number) != 0
+    static func isOpening(_ thread: pid_t) -> Bool { call(of: thread).map { cl_opens_file($0) != 0 } ?? false }
+
+    /// Whether it is in a read(2), likewise.
+    static func isReading(_ thread: pid_t) -> Bool { call(of: thread).map { cl_reads_file($0) != 0 } ?? false }
+
+    private static func call(of thread: pid_t) -> Int? {
+        guard thread > 0 else { return nil }
+        return read("/proc/\(thread)/syscall")?.split(separator: " ").first.flatMap { Int($0) }
     }
 
     /// Whether a signal is on its way that ends the thread: the kernel sends SIGKILL then, whichever it was (proc(5), SigPnd).

@@ -26,8 +26,7 @@ public struct MountConfiguration: Sendable {
     /// Called just before the mount is made: takes away what it is to replace.
     public var willMount: (@Sendable () throws(MountFailure) -> Void)?
 
-    /// Starts a process that calls `cl_serve_repeats` with the descriptor, its end of a channel: by posix_spawn(3) or after an
-    /// exec. Returns its pid.
+    /// Starts a process that calls `cl_serve_repeats` with the descriptor, its end of a channel. Returns its pid.
     public typealias StartRepeating = @Sendable (Descriptor) throws(Errno) -> Int32
 
     public init(

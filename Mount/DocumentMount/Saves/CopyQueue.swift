@@ -39,7 +39,7 @@ final class CopyQueue: @unchecked Sendable {
         }
     }
 
-    /// False if the user has too many (`SharedResource.waitingCopies`), or the mount ends: then whoever asks does it.
+    /// False if the user has too many (`SharedResource.waitingCopies`), or the mount ends: the copy is the caller's to make then.
     func add(of user: uid_t, _ copy: @escaping @Sendable () -> Void) -> Bool {
         guard let share = TakenShare(.waitingCopies, of: shares, for: user) else { return false }
         let isAdded = state.withLock { state in

@@ -9,14 +9,15 @@ import SystemPackage
 extension SaveService {
     /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
     /// there now. An open without a path, as through /proc/self/fd, comes back: it is to read the published version, as on a plain folder (true).
-    /// The kernel's own opens, which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c).
+    /// The kernel's own opens, which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c); those
+    /// that it makes for who reads events of fanotify(7) it does not repeat.
     ///
     /// - Parameter isRepeated: see `takeMark`.
     func leadOn(_ node: Node, flags: Int32, _ caller: Caller, isRepeated: Bool) throws(Errno) -> Bool {
         guard flags & CL_O_LARGEFILE != 0 else { return false }
         guard let versions = node.versions.load(), versions.isSuperseded(node) || isExchanged(node, versions, for: caller) else { return false }
-        guard isRepeated || caller.thread <= 0 else {
-            sentOn.note(caller.thread)
+        guard isRepeated || caller.thread <= 0 || ProcessFacts.isReading(caller.thread) else {
+            sentOn.note(caller.thread, flags: flags)
             throw .staleNFSFileHandle
         }
         return true
@@ -49,10 +50,11 @@ extension SaveService {
         return ifActive(versions) { _, machine in machine.lookup(asker) != node.versionID } ?? false
     }
 
-    /// The same for an open of a file that has lost its last name: the path was walked before, or by an entry that the kernel has yet to
-    /// forget. Another file may have the name now. An open without a path comes back, to the removed file.
+    /// An open of a file that has lost its last name has the kernel walk the path again, once: the path was walked before, or by an entry
+    /// that the kernel has yet to forget, and another file may have the name now. An open without a path comes back, to the removed file.
     func leadOnFromRemoved(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
-        guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread) else { return }
+        guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread, flags: flags), !ProcessFacts.isReading(caller.thread)
+        else { return }
         sentOn.note(caller.thread, at: node.place, flags: flags)
         throw .staleNFSFileHandle
     }

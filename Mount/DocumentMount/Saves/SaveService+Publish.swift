@@ -356,7 +356,7 @@ extension SaveService {
         do throws(Errno) {
             try store.kept.keep(
                 old.file, moving: false, document: old.path, saver: nil, reason: old.reason, by: privileges.user(old.replacedBy),
-                chargedTo: old.savedBy)
+                chargedTo: old.savedBy, at: old.time)
         } catch {
             log.warning("\(old.path): the version that was saved over could not be kept: \(error)")
         }
@@ -382,6 +382,7 @@ struct ReplacedVersion: Sendable {
     let path: StorePath
     let file: Descriptor
     let replacedBy: Caller
+    let time = cl_realtime_coarse_ns()
     /// Nil if that is not known.
     let savedBy: UInt32?
 

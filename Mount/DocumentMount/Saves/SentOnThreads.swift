@@ -32,6 +32,7 @@ final class SentOnThreads: Sendable {
         var walk = Walk.unseen
 
         var isGone: Bool { if case .gone = walk { true } else { false } }
+        var isForReading: Bool { SentOnThreads.isForReading(flags) }
         /// Whether an OPEN that comes now is the repetition. A walk that ended before the file has failed: the OPEN is of another call.
         var isAtFile: Bool {
             switch walk {
@@ -65,10 +66,14 @@ final class SentOnThreads: Sendable {
         }
     }
 
-    /// Whether the thread's next open is the repetition.
-    func isKnown(_ thread: pid_t) -> Bool {
-        areSome && threads.withLock { $0[thread].map { !$0.isGone && cl_monotonic_ns() - $0.since < Self.patience } ?? false }
+    /// Whether an open of the thread with these flags is the repetition. One for reading leaves its mark behind where the kernel does not
+    /// repeat it, as by io_uring: it is not taken for one to save.
+    func isKnown(_ thread: pid_t, flags: Int32) -> Bool {
+        guard areSome, let open = threads.withLock({ $0[thread] }) else { return false }
+        return !open.isGone && open.isForReading == Self.isForReading(flags) && cl_monotonic_ns() - open.since < Self.patience
     }
+
+    private static func isForReading(_ flags: Int32) -> Bool { flags & O_ACCMODE == O_RDONLY && flags & O_TRUNC == 0 }
 
     /// Whether the thread was sent on from this name.
     func isKnown(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Bool {

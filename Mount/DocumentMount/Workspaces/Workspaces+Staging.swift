@@ -13,7 +13,7 @@ extension Workspaces {
     /// false for truncate(2). Returns if there is no such claim, or nothing to copy.
     func openForWriting(_ node: Node, flags: Int32, isOpen: Bool = true, _ caller: Caller) throws(Errno) {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.isRegular, let link = node.currentLink, !link.isStaged,
-            !saves.sentOn.isKnown(caller.thread), node.versions.load()?.working(node) == nil
+            !saves.sentOn.isKnown(caller.thread, flags: flags), node.versions.load()?.working(node) == nil
         else { return }
         guard isClaimed(link.name, link.parent) else { return }
         let isStaged = staged(link.name, in: link.parent, for: caller)?.hidden != nil
@@ -36,7 +36,7 @@ extension Workspaces {
             guard let hidden else { throw .staleNFSFileHandle }
             beginSave(of: hidden, in: link.parent, flags: flags, caller)
             // Taken by the open that follows.
-            if isOpen { saves.sentOn.note(caller.thread) }
+            if isOpen { saves.sentOn.note(caller.thread, flags: flags) }
             throw .staleNFSFileHandle
         }
     }

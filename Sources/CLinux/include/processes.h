@@ -26,5 +26,6 @@ int64_t cl_count_descriptors(int proc, const char *path);
 int cl_spawn_bound(const char *program, char *const arguments[], char *const environment[]);
 // Whether a system call of this number, as /proc/PID/syscall shows it, opens a file by name.
 int cl_opens_file(long number);
+int cl_reads_file(long number);  // read(2) or readv(2)
 
 enum { CL_PF_EXITING = 0x4, CL_PF_FORKNOEXEC = 0x40, CL_PF_DUMPCORE = 0x200, CL_PF_SIGNALED = 0x400 };

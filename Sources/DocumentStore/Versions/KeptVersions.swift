@@ -104,11 +104,11 @@ public final class KeptVersions: Sendable {
     /// Throws ENOSPC and the like: then nothing is kept. What is over the limits goes: what is too old, then the oldest of
     /// whoever has saved more than one user may, or most of it, so that one user's many do not push out the others'. Of the versions
     /// of one document that were overtaken in one minute the newest stays. `user` makes the files; `payer` is who saved the version,
-    /// if it is another than `saver`.
+    /// if it is another than `saver`. `time`: when the version was overtaken or lost.
     @discardableResult
     public func keep(
         _ file: Descriptor, moving: Bool, document: StorePath, saver: KeptVersion.Saver?, reason: KeptVersion.Reason,
-        by user: ActingUser, chargedTo payer: UInt32? = nil
+        by user: ActingUser, chargedTo payer: UInt32? = nil, at time: Int64 = cl_realtime_coarse_ns()
     ) throws(Errno) -> KeptVersion {
         try user.assume()
         let status = try OpenFolder.status(of: file)
@@ -119,7 +119,7 @@ public final class KeptVersions: Sendable {
         }
         let version = KeptVersion(
             id: id, payer: payer, document: document, owner: status.st.st_uid, group: status.st.st_gid, mode: status.st.st_mode & 0o7777,
-            time: cl_realtime_coarse_ns(), saver: saver, reason: reason, size: Int64(status.st.st_size),
+            time: time, saver: saver, reason: reason, size: Int64(status.st.st_size),
             allocated: allocated > limits.bytesOfUser || limits.seconds <= 0 ? 0 : allocated)
         let about = try Descriptor(opening: Self.about(id), in: folder, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         do throws(Errno) {
@@ -132,10 +132,11 @@ public final class KeptVersions: Sendable {
             throw error
         }
         state.withLock { state in
-            if reason == .overtaken, let earlier = state.index(of: document, for: reason, at: version.time) {
-                remove(state.remove(at: earlier).id)
-            }
-            state.append(version)
+            guard reason == .overtaken, let index = state.index(of: document, for: reason, at: version.time) else { return state.append(version) }
+            let other = state.remove(at: index)
+            let (newer, older) = other.time > version.time ? (other, version) : (version, other)
+            remove(older.id)
+            state.append(newer)
         }
         prune()
         return version

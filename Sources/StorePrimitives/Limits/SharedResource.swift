@@ -90,7 +90,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
         case .waitingOpens:
             ("waitingOpens", 500, 2_000, "EBUSY", "each is a request of the kernel's that waits, and is looked at whenever a claim ends")
         case .waitingCopies:
-            ("waitingCopies", 64, 256, "the close(2) that asks for it makes the copy", "each holds a descriptor or two, and a version's room on disk")
+            ("waitingCopies", 64, 256, "the close(2) that asks for it makes the copy; a stream goes into the document later", "each holds a descriptor or two, and a version's room on disk")
         case .waitingLocks:
             ("waitingLocks", 1_000, 4_000, "ENOLCK", "each is a request of the kernel's that waits, and is looked at whenever a lock is given up")
         case .waitingLooks:

@@ -94,20 +94,24 @@ import Testing
     }
 
     @Test(arguments: VersionSetting.all) func aDaemonKilledWhilePublishingLeavesAWholeVersion(_ setting: VersionSetting) throws {
+        let reason: KeptVersion.Reason = setting.unnamed ? .unpublished : .unfinished
+        let expected: Set = ["old", "new", "\(reason)"]
         var seen: Set<String> = []
-        try killedEverywhere(setting.base) { store, versions in
-            try Self.saved(store, versions, unnamed: setting.unnamed).publishFully(as: EntryName("doc"), in: store.root, durably: true)
-        } verify: { store, next, call, _ in
-            let version = try version(store)
-            #expect(version != "parts", "call \(call)")
-            seen.insert(version)
-            for kept in next.kept.list(for: 0) {
-                #expect(kept.document == StorePath("doc") && version == "old")
-                seen.insert("\(kept.reason)")
+        // How many calls a child makes before the one that matters differs beside load: one turn may pass that by.
+        for _ in 0..<5 where seen != expected {
+            try killedEverywhere(setting.base) { store, versions in
+                try Self.saved(store, versions, unnamed: setting.unnamed).publishFully(as: EntryName("doc"), in: store.root, durably: true)
+            } verify: { store, next, call, _ in
+                let version = try version(store)
+                #expect(version != "parts", "call \(call)")
+                seen.insert(version)
+                for kept in next.kept.list(for: 0) {
+                    #expect(kept.document == StorePath("doc") && version == "old")
+                    seen.insert("\(kept.reason)")
+                }
             }
         }
-        let reason: KeptVersion.Reason = setting.unnamed ? .unpublished : .unfinished
-        #expect(seen == ["old", "new", "\(reason)"], "what was written can be had back")
+        #expect(seen == expected, "what was written can be had back")
     }
 
     @Test(arguments: VersionSetting.all) func aDaemonKilledWhilePublishingInPlaceIsCompleted(_ setting: VersionSetting) throws {

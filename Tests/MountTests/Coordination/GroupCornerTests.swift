@@ -176,13 +176,13 @@ extension MountTests {
         /// The kernel keeps the entry that a rename by another program moved to the claimed name, for as long as the daemon's process that
         /// has it forgotten gets no processor.
         @Test(arguments: SaveMount.accounts)
-        func whoOpensAfterTheClaimReadsItsVersionWhateverWasRenamedThere(kind: SaveMount) throws {
+        func anOpenAfterTheClaimReadsItsVersionWhateverWasRenamedThere(kind: SaveMount) throws {
             try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
                 let daemon = try #require(mount.daemon)
                 #expect(try mount.shell("""
                     quire coordinate --write doc -- sh -c 'echo claimed >doc; touch "$0/ready"; until [ -e "$0/go" ]; do sleep 0.02; done' "$T" & holder=$!
                     eventually [ -e "$T/ready" ]; echo theirs >their; mv their doc; cat doc; exec 3<doc
-                    helpers=$(pgrep -P \(daemon) -x quire-repeat); trap 'kill -CONT $helpers' EXIT; kill -STOP $helpers
+                    eventually 'helpers=$(pgrep -P \(daemon) -x quire-repeat)'; trap 'kill -CONT $helpers' EXIT; kill -STOP $helpers
                     touch "$T/go"; wait $holder; cat doc; cat /proc/self/fd/3
                     """) == "theirs\nclaimed\ntheirs")
             }

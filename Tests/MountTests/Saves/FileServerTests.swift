@@ -32,8 +32,8 @@ extension MountTests {
                 ip link set lo up; mkdir -p "$T/samba"
                 smbd -F -s "$T/smb.conf" >/dev/null 2>&1 & SMBD=$!
                 trap 'kill $SMBD; wait || true' EXIT
-                client() { smbclient -N //127.0.0.1/docs -c "$1" >"$T/client.log" 2>&1; }
-                while ! client ls; do sleep 0.1; done
+                client() { smbclient -N //127.0.0.1/docs -c "$1" >"$T/client.$BASHPID" 2>&1; }
+                while ! client ls; do sleep 0.1; done; rm "$T"/client.*
                 \(script)
                 END_OF_SCRIPT
                 unshare -n bash -c 'source "$PRELUDE"; source "$T/script"'
@@ -50,7 +50,7 @@ extension MountTests {
                     put() { client "$(for n in $(seq $rounds); do echo "put $T/new doc;"; done)"; }
                     put & first=$!; put & second=$!
                     client "$(for n in $(seq $rounds); do echo "get doc $T/got$n;"; done)"; SaveExerciser check "$T"/got*
-                    ls "$T"/got* | wc -l
+                    ls "$T"/got* | wc -l; grep -h NT_STATUS "$T"/client.* | sort | uniq -c || true
                     while [ -e /proc/$first ] || [ -e /proc/$second ]; do SaveExerciser check doc; done
                     wait $first; wait $second; SaveExerciser check doc
                     """, limit: .seconds(600)) == "\(isLongRun ? 2000 : 300)")
