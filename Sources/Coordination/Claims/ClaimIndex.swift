@@ -39,6 +39,11 @@ struct ClaimIndex: Sendable {
         return found
     }
 
+    /// Whether any meets an intent. O(length of the path).
+    func meets(_ intent: ClaimIntent) -> Bool {
+        meets(intent.path) || intent.coversContents && !claims.items.paths(inside: intent.path, limit: 1).isEmpty
+    }
+
     /// Whether there is any on an item, or a folder with all that is in it.
     func meets(_ path: StorePath) -> Bool { claims.covers(path) }
 }

@@ -15,6 +15,8 @@ extension ClaimTable {
     func place(of request: ClaimRequest, besides powerless: Set<ClaimID>) -> Place {
         var place = Place()
         let hosts = self.hosts(of: request.claimant)
+        // As a rule nobody else claims any of its items.
+        guard !hosts.isEmpty || request.intents.contains(where: writers.meets) else { return place }
         var passed = hosts.union(powerless)
         let chain = self.chain(of: request)
         for isWriting in [false, true] {
@@ -48,7 +50,7 @@ extension ClaimTable {
 
     /// The claims that wait for a process at this moment, having asked it to save.
     private func hosts(of claimant: Claimant) -> Set<ClaimID> {
-        hosts.filter { claims[$0]?.isGuest(claimant) == true }
+        hosts.isEmpty ? [] : hosts.filter { claims[$0]?.isGuest(claimant) == true }
     }
 
     /// The claims that wait for one of these, directly or through others.
