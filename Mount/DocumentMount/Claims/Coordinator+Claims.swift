@@ -23,27 +23,26 @@ extension Coordinator {
             ticket.answer(outcome)
             return ticket
         }
-        // As long as it is not known that it need not wait.
-        guard shares.take(.waitingClaims, for: claimant.user) else {
-            cost.giveBack(to: shares, for: claimant.user)
-            let (ticket, outcome) = refused(.tooMany(.waitingClaims))
-            ticket.answer(outcome)
-            return ticket
-        }
         let powerless = powerless(before: request)
         // A claim for writing is asked for on the service's event loop.
         return change(mayWait: !request.isWriting) { state, actions in
+            func refuse(_ refusal: ClaimRefusal) -> ClaimTicket {
+                cost.giveBack(to: shares, for: claimant.user)
+                let answer = refused(refusal)
+                actions.answers.append(answer)
+                return answer.0
+            }
             let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now), besides: powerless)
             let id: ClaimID
             switch decision {
             case .begun(let begun): id = begun
-            case .queued(let queued, _): id = queued
-            case .refused(let claims):
-                cost.giveBack(to: shares, for: claimant.user)
-                shares.giveBack(.waitingClaims, for: claimant.user)
-                let answer = refused(.deadlock(holders: claims.compactMap { state.tickets[$0]?.holder }))
-                actions.answers.append(answer)
-                return answer.0
+            case .queued(let queued, _):
+                id = queued
+                guard shares.take(.waitingClaims, for: claimant.user) else {
+                    removeFromTable(id, &state, &actions)
+                    return refuse(.tooMany(.waitingClaims))
+                }
+            case .refused(let claims): return refuse(.deadlock(holders: claims.compactMap { state.tickets[$0]?.holder }))
             }
             let ticket = ClaimTicket(id: id, holder: holder, credentials, since: now, cost: cost, onAnswer: onAnswer)
             state.tickets[id] = ticket
@@ -79,14 +78,21 @@ extension Coordinator {
         actions.ended.append(id)
         endInquiries(of: id, &state, &actions)
         if state.claims.phase(of: id) == .queued { shares.giveBack(.waitingClaims, for: ticket.holder.user) }
-        for begun in state.claims.release(id) { begin(begun, &state, &actions) }
+        removeFromTable(id, &state, &actions)
         for open in state.waitingOpens.values where open.claim == id { letGo(open, isLate: false, &state, &actions) }
+    }
+
+    /// The claims that waited for it alone begin.
+    private func removeFromTable(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
+        for begun in state.claims.release(id) {
+            if let user = state.claims[begun]?.claimant.user { shares.giveBack(.waitingClaims, for: user) }
+            begin(begun, &state, &actions)
+        }
     }
 
     /// It is a claim's turn: asks the presenters of its items.
     private func begin(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
         guard let request = state.claims[id] else { return }
-        shares.giveBack(.waitingClaims, for: request.claimant.user)
         let audience = state.presenters.audience(for: request.intents, by: request.claimant)
         let areTrusted = audience.allSatisfy { one in
             state.sessions[one.presenter].map { reach.isTrusted($0.credentials, by: request.claimant.user) } ?? true
