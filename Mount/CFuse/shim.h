@@ -175,12 +175,8 @@ static inline ssize_t quire_read_all(int fd, void *place, size_t size, off_t off
 }
 // A data reply from a descriptor.
 static inline void quire_reply_from_fd(fuse_req_t req, int fd, size_t size, off_t offset) {
-    void *place = NULL;
-    if (posix_memalign(&place, 4096, size + 1) != 0) {
-        fuse_reply_err(req, ENOMEM);
-        return;
-    }
-    ssize_t length = quire_read_all(fd, place, size, offset);
+    void *place = malloc(size + 1);
+    ssize_t length = place ? quire_read_all(fd, place, size, offset) : -ENOMEM;
     if (length < 0) fuse_reply_err(req, (int)-length);
     else fuse_reply_buf(req, (const char *)place, (size_t)length);
     free(place);

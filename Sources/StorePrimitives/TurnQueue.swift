@@ -2,7 +2,7 @@
 /// the others by one element.
 public struct TurnQueue<Element> {
     private var waiting: [UInt32: [Element]] = [:]
-    /// Those of whom something waits, the next first.
+    /// The users who have elements, the next first.
     private var users: [UInt32] = []
 
     public init() {}

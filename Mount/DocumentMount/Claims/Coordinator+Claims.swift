@@ -14,13 +14,13 @@ extension Coordinator {
         let request = ClaimRequest(intents, by: claimant, at: moment, within: outer)
         let holder = ClaimHolder(
             process: claimant.process?.id ?? 0, user: claimant.user, purpose: claimant.purpose?.name, path: intents.first?.path ?? .root)
-        func refused(_ refusal: ClaimRefusal) -> (ClaimTicket, ClaimOutcome) {
-            (ClaimTicket(id: ClaimID(0), holder: holder, credentials, since: now, onAnswer: onAnswer), .refused(refusal))
+        func ticket(_ id: ClaimID = ClaimID(0), _ cost: ClaimCost = .none) -> ClaimTicket {
+            ClaimTicket(id: id, holder: holder, credentials, since: now, cost: cost, onAnswer: onAnswer)
         }
         let cost = ClaimCost(intents)
         if let exceeded = cost.take(from: shares, for: claimant.user) {
-            let (ticket, outcome) = refused(.tooMany(exceeded))
-            ticket.answer(outcome)
+            let ticket = ticket()
+            ticket.answer(.refused(.tooMany(exceeded)))
             return ticket
         }
         let powerless = powerless(before: request)
@@ -28,9 +28,9 @@ extension Coordinator {
         return change(mayWait: !request.isWriting) { state, actions in
             func refuse(_ refusal: ClaimRefusal) -> ClaimTicket {
                 cost.giveBack(to: shares, for: claimant.user)
-                let answer = refused(refusal)
-                actions.answers.append(answer)
-                return answer.0
+                let ticket = ticket()
+                actions.answers.append((ticket, .refused(refusal)))
+                return ticket
             }
             let decision = state.claims.request(request, deadline: times.deadline(timeout, from: now), besides: powerless)
             let id: ClaimID
@@ -44,7 +44,7 @@ extension Coordinator {
                 }
             case .refused(let claims): return refuse(.deadlock(holders: claims.compactMap { state.tickets[$0]?.holder }))
             }
-            let ticket = ClaimTicket(id: id, holder: holder, credentials, since: now, cost: cost, onAnswer: onAnswer)
+            let ticket = ticket(id, cost)
             state.tickets[id] = ticket
             if !reach.isUnlimited(credentials) { foreignClaims.add(1, ordering: .relaxed) }
             if case .begun = decision { begin(id, &state, &actions) }

@@ -140,17 +140,19 @@ extension MountedFileSystem {
 
     private func opened(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
-        // Also one that has passed other names on its second walk, as in a chroot below the mount.
-        let isExpected = saves.sentOn.isExpected(caller.thread)
-        let isRepeated = flags & CL_O_LARGEFILE != 0 && saves.takeMark(caller, at: node)
+        let isApps = flags & CL_O_LARGEFILE != 0
+        // Nor one that has passed other names on its second walk, as in a chroot below the mount.
+        let mayBeSentOn = isApps && !saves.sentOn.isExpected(caller.thread)
+        let isRepeated = isApps && saves.takeMark(caller, at: node)
         while true {
-            if let opened = try openedForReading(node, flags: flags, caller, isRepeated: isRepeated, isExpected) { return opened }
+            let opened = try openedForReading(node, flags: flags, caller, isRepeated: isRepeated, mayBeSentOn: mayBeSentOn)
+            if let opened { return opened }
         }
     }
 
     /// Nil if the node is another version's by now than what was opened.
     private func openedForReading(
-        _ node: Node, flags: Int32, _ caller: Caller, isRepeated: Bool, _ isExpected: Bool
+        _ node: Node, flags: Int32, _ caller: Caller, isRepeated: Bool, mayBeSentOn: Bool
     ) throws(Errno) -> (FileHandle, OpenMode)? {
         // Then it is known whether the caller may have that.
         let isKnown = node.isExchanged.load(ordering: .sequentiallyConsistent) || flags & CL_O_LARGEFILE == 0
@@ -161,9 +163,7 @@ extension MountedFileSystem {
         if let instead { descriptor = instead.file } else { descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
-        if status.st.st_nlink == 0, !isLed, !isExpected, flags & CL_O_LARGEFILE != 0 {
-            try saves.leadOnFromRemoved(node, flags: flags, caller)
-        }
+        if status.st.st_nlink == 0, mayBeSentOn, !isLed { try saves.leadOnFromRemoved(node, flags: flags, caller) }
         let isElsewhere = served !== node
         let content = isElsewhere ? nil : contentToStore(of: node, descriptor, status, flags: flags)
         let registered = register(

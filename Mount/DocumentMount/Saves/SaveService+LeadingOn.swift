@@ -9,19 +9,22 @@ import SystemPackage
 extension SaveService {
     /// An open for reading of a version that another has replaced: has the kernel walk the path again, once, to the one that stands
     /// there now. An open without a path, as through /proc/self/fd, comes back: it is to read the published version, as on a plain folder (true).
-    /// The kernel's own opens, which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c); those
-    /// that it makes for who reads events of fanotify(7) it does not repeat.
+    /// The kernel's own opens, which it makes for ioctl(2) on a descriptor, have no path either, and no O_LARGEFILE (fs/fuse/ioctl.c).
     ///
     /// - Parameter isRepeated: see `takeMark`.
     func leadOn(_ node: Node, flags: Int32, _ caller: Caller, isRepeated: Bool) throws(Errno) -> Bool {
         guard flags & CL_O_LARGEFILE != 0 else { return false }
         guard let versions = node.versions.load(), versions.isSuperseded(node) || isExchanged(node, versions, for: caller) else { return false }
-        guard isRepeated || caller.thread <= 0 || ProcessFacts.isReading(caller.thread) else {
+        guard isRepeated || !isOpenRepeated(of: caller) else {
             sentOn.note(caller.thread, flags: flags)
             throw .staleNFSFileHandle
         }
         return true
     }
+
+    /// Whether the kernel repeats the caller's open when that is answered ESTALE. Those that it makes for a listener of fanotify(7), in the
+    /// listener's read(2), it does not. One look into /proc.
+    private func isOpenRepeated(of caller: Caller) -> Bool { caller.thread > 0 && !ProcessFacts.isReading(caller.thread) }
 
     /// Whether this open(2) was answered ESTALE before: it is not to be so twice. Taken once for each OPEN, by whatever that finds: left
     /// behind, the mark would be the thread's next open's.
@@ -53,8 +56,7 @@ extension SaveService {
     /// An open of a file that has lost its last name has the kernel walk the path again, once: the path was walked before, or by an entry
     /// that the kernel has yet to forget, and another file may have the name now. An open without a path comes back, to the removed file.
     func leadOnFromRemoved(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) {
-        guard node.state.withLock({ $0.isRemoved }), caller.thread > 0, !sentOn.isKnown(caller.thread, flags: flags), !ProcessFacts.isReading(caller.thread)
-        else { return }
+        guard node.state.withLock({ $0.isRemoved }), !sentOn.isKnown(caller.thread, flags: flags), isOpenRepeated(of: caller) else { return }
         sentOn.note(caller.thread, at: node.place, flags: flags)
         throw .staleNFSFileHandle
     }

@@ -103,14 +103,17 @@ public struct ClaimTable: Sendable {
 
     private mutating func begin(_ id: ClaimID) {
         claims[id]?.phase = .begun
-        for intent in claims[id]?.request.intents ?? [] where intent.isWriting && intent.concernsContent { items.exclude(id, intent) }
+        for intent in claims[id]?.request.intents ?? [] { keepWritersOut(id, intent) }
+    }
+
+    private func keepWritersOut(_ id: ClaimID, _ intent: ClaimIntent) {
+        if intent.isWriting, intent.concernsContent { items.exclude(id, intent) }
     }
 
     mutating func enter(_ id: ClaimID, _ intent: ClaimIntent, hasBegun: Bool) {
         items.insert(id, at: intent.path)
-        guard intent.isWriting else { return }
-        writers.insert(id, intent)
-        if hasBegun, intent.concernsContent { items.exclude(id, intent) }
+        if intent.isWriting { writers.insert(id, intent) }
+        if hasBegun { keepWritersOut(id, intent) }
     }
 
     mutating func leave(_ id: ClaimID, at path: StorePath) {

@@ -97,7 +97,7 @@ import Testing
         let reason: KeptVersion.Reason = setting.unnamed ? .unpublished : .unfinished
         let expected: Set = ["old", "new", "\(reason)"]
         var seen: Set<String> = []
-        // How many calls a child makes before the one that matters differs beside load: one turn may pass that by.
+        // The number of calls before the one that matters differs beside load: one turn may pass it by.
         for _ in 0..<5 where seen != expected {
             try killedEverywhere(setting.base) { store, versions in
                 try Self.saved(store, versions, unnamed: setting.unnamed).publishFully(as: EntryName("doc"), in: store.root, durably: true)

@@ -240,7 +240,7 @@ extension MountTests {
                 result = subprocess.run(("quire",) + words, capture_output=True, text=True)
                 if check and result.returncode: raise Exception(words, result.stderr)
                 return result.stdout
-            # What each thread of a process waits for in the kernel.
+            # Where in the kernel each thread of a process waits.
             def waits(pid):
                 def read(name):
                     try:
