@@ -143,7 +143,7 @@ extension MountedFileSystem {
         let isApps = flags & CL_O_LARGEFILE != 0
         // Nor one that has passed other names on its second walk, as in a chroot below the mount.
         let mayBeSentOn = isApps && !saves.sentOn.isExpected(caller.thread)
-        let isRepeated = isApps && saves.takeMark(caller, at: node)
+        let isRepeated = isApps && saves.takeMark(caller, at: node, flags: flags)
         while true {
             let opened = try openedForReading(node, flags: flags, caller, isRepeated: isRepeated, mayBeSentOn: mayBeSentOn)
             if let opened { return opened }
@@ -178,7 +178,7 @@ extension MountedFileSystem {
         let writable = flags & O_ACCMODE != O_RDONLY
         try workspaces.openForWriting(node, flags: flags, caller)
         try saves.leadOnFromRemoved(node, flags: flags, caller)
-        let isRepeated = saves.takeMark(caller, at: node)
+        let isRepeated = saves.takeMark(caller, at: node, flags: flags)
         while true {
             let opening = try saves.open(node, flags: flags, caller, isRepeated: isRepeated)
             if opening.decision.version == nil { saves.pins.willWrite(opening.file, by: privileges.user(caller)) }

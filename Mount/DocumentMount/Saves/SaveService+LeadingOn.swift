@@ -28,7 +28,9 @@ extension SaveService {
 
     /// Whether this open(2) was answered ESTALE before: it is not to be so twice. Taken once for each OPEN, by whatever that finds: left
     /// behind, the mark would be the thread's next open's.
-    func takeMark(_ caller: Caller, at node: Node) -> Bool { sentOn.areSome && sentOn.take(caller.thread, at: node.place) }
+    func takeMark(_ caller: Caller, at node: Node, flags: Int32) -> Bool {
+        sentOn.areSome && sentOn.take(caller.thread, at: node.place, flags: flags)
+    }
 
     /// The published version, open for reading, for an open that came with another one's node. Nil if the caller may not read it, or is to have
     /// the version that was asked for.

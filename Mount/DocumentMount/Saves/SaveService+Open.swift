@@ -43,7 +43,7 @@ extension SaveService {
     /// - Parameter isRepeated: see `takeMark`, which is taken here if nil.
     func open(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool = false, isRepeated: Bool? = nil) throws(Errno) -> Opening {
         do throws(Errno) {
-            return try opened(node, flags: flags, caller, creates: creates, isRepeated ?? takeMark(caller, at: node))
+            return try opened(node, flags: flags, caller, creates: creates, isRepeated ?? takeMark(caller, at: node, flags: flags))
         } catch {
             if error == .staleNFSFileHandle {
                 sentOn.note(caller.thread, at: node.place, flags: flags, in: node.versions.load())

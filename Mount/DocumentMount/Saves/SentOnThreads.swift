@@ -32,7 +32,9 @@ final class SentOnThreads: Sendable {
         var walk = Walk.unseen
 
         var isGone: Bool { if case .gone = walk { true } else { false } }
-        var isForReading: Bool { SentOnThreads.isForReading(flags) }
+        /// Whether an open with these flags may be the repetition. One for reading leaves its mark behind where the kernel does not
+        /// repeat it, as by io_uring: it is not taken for one to save.
+        func isOfKind(_ other: Int32) -> Bool { SentOnThreads.isForReading(flags) == SentOnThreads.isForReading(other) }
         /// Whether an OPEN that comes now is the repetition. A walk that ended before the file has failed: the OPEN is of another call.
         var isAtFile: Bool {
             switch walk {
@@ -66,11 +68,10 @@ final class SentOnThreads: Sendable {
         }
     }
 
-    /// Whether an open of the thread with these flags is the repetition. One for reading leaves its mark behind where the kernel does not
-    /// repeat it, as by io_uring: it is not taken for one to save.
+    /// Whether an open of the thread with these flags is the repetition.
     func isKnown(_ thread: pid_t, flags: Int32) -> Bool {
         guard areSome, let open = threads.withLock({ $0[thread] }) else { return false }
-        return !open.isGone && open.isForReading == Self.isForReading(flags) && cl_monotonic_ns() - open.since < Self.patience
+        return !open.isGone && open.isOfKind(flags) && cl_monotonic_ns() - open.since < Self.patience
     }
 
     private static func isForReading(_ flags: Int32) -> Bool { flags & O_ACCMODE == O_RDONLY && flags & O_TRUNC == 0 }
@@ -83,12 +84,15 @@ final class SentOnThreads: Sendable {
     /// Whether the open for which a thread was sent on is still to come, however long that takes.
     func isExpected(_ thread: pid_t) -> Bool { areSome && threads.withLock { $0[thread]?.isGone == false } }
 
-    /// Whether this open, of a file that stands at `place`, is the repetition.
-    func take(_ thread: pid_t, at place: Node.Link? = nil) -> Bool {
+    /// Whether this open, of a file that stands at `place`, is the repetition. The mark is taken in any case: the kernel repeats an open
+    /// before the thread can make another.
+    ///
+    /// - Parameter flags: those of the open; nil where the mark has none.
+    func take(_ thread: pid_t, at place: Node.Link? = nil, flags: Int32? = nil) -> Bool {
         guard areSome else { return false }
         return threads.withLock { threads in
             defer { count.store(threads.count, ordering: .relaxed) }
-            guard let open = threads.removeValue(forKey: thread), open.isAtFile else { return false }
+            guard let open = threads.removeValue(forKey: thread), open.isAtFile, flags.map(open.isOfKind) ?? true else { return false }
             if cl_monotonic_ns() - open.since < Self.patience { return true }
             guard let place else { return false }
             return place.name.withCString { open.isAt($0, in: place.parent) }
