@@ -70,11 +70,15 @@ struct GuardCommand: ParsableCommand {
         let (place, reason) = (shown(mountpoint.bytes), dead.reason)
         log.critical("the daemon of this mount died", metadata: ["mountpoint": "\(place)", "reason": "\(reason)"])
         var deaths = DaemonDeaths(stateFolder: state)
-        var cause = reason
+        var (victim, cause) = (daemon, reason)
         // A daemon may die before it serves, too.
         while true {
             let now = Double(time(nil))
-            do throws(Errno) { try deaths.add(cause, at: now) } catch { log.warning("that could not be noted: \(error)") }
+            do throws(Errno) {
+                guard try deaths.note(cause, of: victim, at: now) else { return log.notice("another process mounts it again") }
+            } catch {
+                log.warning("that could not be noted: \(error)")
+            }
             guard restart else { return }
             guard !deaths.areTooMany(at: now) else {
                 return log.critical(
@@ -82,10 +86,11 @@ struct GuardCommand: ParsableCommand {
                     metadata: ["mountpoint": "\(place)"])
             }
             guard MountTable.current().top(at: mountpoint.bytes)?.isQuire == true else { return log.notice("it was unmounted meanwhile") }
+            victim = 0
             do throws(CommandFailure) {
                 let arguments = ["mount", "--again", "\(again)"].map { Array($0.utf8) } + options.flatMap { [Array("-o".utf8), Array($0.utf8)] }
                     + [store.bytes, mountpoint.bytes]
-                let new = try DaemonLauncher.start(arguments, log: logFile)
+                let new = try DaemonLauncher.start(arguments, log: logFile) { victim = $0 }
                 return log.notice("mounted again", metadata: ["mountpoint": "\(place)", "daemon": "\(new)"])
             } catch {
                 log.critical("it cannot be mounted again: \(error.message)", metadata: ["mountpoint": "\(place)"])

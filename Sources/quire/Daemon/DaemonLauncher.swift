@@ -12,7 +12,11 @@ enum DaemonLauncher {
 
     /// Runs this program again with `arguments` as a daemon: own session, no terminal, messages to `log`. Returns its
     /// process id once it has reported that it serves. Throws what it reported otherwise.
-    static func start(_ arguments: [[UInt8]], log path: String) throws(CommandFailure) -> pid_t {
+    ///
+    /// - Parameter onStart: called with the process id before the wait.
+    static func start(
+        _ arguments: [[UInt8]], log path: String, onStart: (pid_t) -> Void = { _ in }
+    ) throws(CommandFailure) -> pid_t {
         let log = try openLog(path)
         let pid: pid_t
         let reading: Descriptor
@@ -26,6 +30,7 @@ enum DaemonLauncher {
         } catch {
             throw CommandFailure("the daemon cannot be started: \(error)")
         }
+        onStart(pid)
         guard let message = message(from: reading) else {
             let daemon = ProcessEnd(of: pid)
             kill(pid, SIGTERM)
@@ -37,7 +42,8 @@ enum DaemonLauncher {
         if message == ReadyMessage.ready { return pid }
         let status = try? ChildProcess.wait(for: pid)
         guard message.isEmpty else { throw CommandFailure(message) }
-        throw CommandFailure("the daemon ended before it served (status \(status ?? -1)); see \(path)")
+        let end = status.map { DeadDaemon.words($0 > 128 ? $0 - 128 : $0 << 8) } ?? "nobody knows of what"
+        throw CommandFailure("the daemon ended before it served: \(end); see \(path)")
     }
 
     private static func openLog(_ path: String) throws(CommandFailure) -> Descriptor {

@@ -5,7 +5,10 @@ import StorePrimitives
 import SystemPackage
 
 /// How the daemons of a store have died, the last ones: in the file `deaths` of its state folder, a line for each of seconds since
-/// 1970 and a reason.
+/// 1970, process id and reason.
+///
+/// Two processes may see one death: that which guards the daemon, and that which has started it and waits until it serves. The one
+/// that notes it first starts the next daemon.
 struct DaemonDeaths {
     /// A daemon that dies so often within so many seconds is not started again: whatever it dies of is still there.
     static let limit = 3
@@ -13,32 +16,64 @@ struct DaemonDeaths {
     /// So many are told of.
     private static let kept = 20
 
-    private let path: String
-    private(set) var deaths: [MountStatus.Death]
+    private struct Line {
+        let death: MountStatus.Death
+        let daemon: pid_t
 
-    /// Reads the file; lines of another form are passed over.
-    init(stateFolder: String) {
-        path = stateFolder + "/deaths"
-        let lines = (FileSystem.contents(path) ?? []).split(separator: UInt8(ascii: "\n"))
-        deaths = lines.compactMap { line in
-            let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 1)
-            guard parts.count == 2, let time = Double(shown(parts[0])), time.isFinite else { return nil }
-            return MountStatus.Death(time: time, reason: shown(parts[1]))
+        var text: String { "\(death.time) \(daemon) \(death.reason)\n" }
+
+        init(_ death: MountStatus.Death, _ daemon: pid_t) { (self.death, self.daemon) = (death, daemon) }
+
+        /// Nil if the line is of another form.
+        init?(_ line: ArraySlice<UInt8>) {
+            let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+            guard parts.count == 3, let time = Double(shown(parts[0])), time.isFinite, let daemon = pid_t(shown(parts[1])) else { return nil }
+            self.init(MountStatus.Death(time: time, reason: shown(parts[2])), daemon)
         }
     }
 
-    /// Adds one and writes the file. Throws if that cannot be written.
-    mutating func add(_ reason: String, at time: Double) throws(Errno) {
-        deaths = (deaths + [MountStatus.Death(time: time, reason: reason)]).suffix(Self.kept)
-        let text = deaths.map { "\($0.time) \($0.reason)\n" }.joined()
+    private let stateFolder: String
+    private var path: String { stateFolder + "/deaths" }
+    private var lines: [Line] = []
+    /// What could not be written, as on a full disk: it counts all the same.
+    private var unwritten: [Line] = []
+
+    var deaths: [MountStatus.Death] { lines.map(\.death) }
+
+    /// Reads the file; lines of another form are passed over.
+    init(stateFolder: String) {
+        self.stateFolder = stateFolder
+        read()
+    }
+
+    private mutating func read() {
+        lines = (FileSystem.contents(path) ?? []).split(separator: UInt8(ascii: "\n")).compactMap { Line($0) } + unwritten
+    }
+
+    /// Adds the death of a daemon, unless that has been noted within the last `window`, and writes the file. Waits for other processes
+    /// that note one. Throws if the file cannot be written.
+    ///
+    /// - Parameter daemon: its process id; 0 if none was started.
+    /// - Returns: whether it was added.
+    mutating func note(_ reason: String, of daemon: pid_t, at time: Double) throws(Errno) -> Bool {
+        let lock = try Descriptor(opening: stateFolder, flags: O_RDONLY | O_DIRECTORY)
+        _ = try check(flock(lock.number, LOCK_EX))
+        defer { withExtendedLifetime(lock) {} }
+        read()
+        if daemon > 0, lines.contains(where: { $0.daemon == daemon && abs(time - $0.death.time) < Self.window }) { return false }
+        let line = Line(MountStatus.Death(time: time, reason: reason.split(separator: "\n").joined(separator: "; ")), daemon)
+        lines = (lines + [line]).suffix(Self.kept)
+        unwritten.append(line)
         let new = path + ".new"
         let file = try Descriptor(opening: new, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
-        let bytes = Array(text.utf8)
-        guard cl_write(file.number, bytes, bytes.count) == bytes.count, rename(new, path) == 0 else { throw Errno(rawValue: errno) }
+        try WholeFile.write(Array(lines.map(\.text).joined().utf8), to: file)
+        _ = try check(rename(new, path))
+        unwritten = []
+        return true
     }
 
     /// Whether there were too many in the time before `time` for another start.
     func areTooMany(at time: Double) -> Bool {
-        deaths.count { $0.time > time - Self.window && $0.time <= time } >= Self.limit
+        lines.count { $0.death.time > time - Self.window && $0.death.time <= time } >= Self.limit
     }
 }

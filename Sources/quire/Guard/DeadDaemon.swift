@@ -69,7 +69,8 @@ struct DeadDaemon {
         return "it ended, nobody knows of what"
     }
 
-    private static func words(_ status: Int32) -> String {
+    /// A status of waitpid(2) in words.
+    static func words(_ status: Int32) -> String {
         let signal = status & 0x7f
         guard signal != 0 else { return "it exited with status \(status >> 8 & 0xff)" }
         let name = strsignal(signal).map { String(cString: $0) } ?? "unknown"

@@ -99,6 +99,46 @@ extension MountTests {
             }
         }
 
+        /// Killed before it has told the process that started it that it serves: that one sees the death, too, and one of the two mounts again.
+        @Test(arguments: Account.allCases)
+        func aDaemonThatDiesBeforeItServesIsReplacedOnce(account: Account) throws {
+            try withRestarting(account) { mount in
+                let daemon = try #require(mount.daemon)
+                let second = try mount.python("""
+                    import os, signal, time
+                    end = time.monotonic() + 20
+                    def child(process, word):
+                        while time.monotonic() < end:
+                            try:
+                                for task in os.listdir(f"/proc/{process}/task"):
+                                    for found in open(f"/proc/{process}/task/{task}/children").read().split():
+                                        if word in open(f"/proc/{found}/cmdline").read(): return int(found)
+                            except OSError: pass
+                    def wait(process):
+                        while time.monotonic() < end:
+                            try:
+                                if open(f"/proc/{process}/stat").read().rpartition(")")[2].split()[0] == "Z": return
+                            except OSError: return
+                    first = child(\(daemon), "guard-for-daemon")
+                    os.kill(\(daemon), signal.SIGKILL)
+                    second = child(first, "--ready-fd")
+                    # The daemon waits for this process before it tells that it serves.
+                    guard = child(second, "guard-for-daemon")
+                    os.kill(guard, signal.SIGSTOP)
+                    os.kill(second, signal.SIGKILL)
+                    os.kill(guard, signal.SIGCONT)
+                    wait(first)
+                    wait(guard)
+                    print(second)
+                    """)
+                try mount.comesBack(after: try #require(pid_t(second)))
+                #expect(try deaths(mount) == "2")
+                #expect(try mount.shell("cat doc") == "old")
+                let table = try readFile("/proc/self/mounts")
+                #expect(table.split(separator: "\n").filter { $0.contains(" \(mount.path) ") }.count == 1)
+            }
+        }
+
         /// In the foreground a service manager does that: what sees the daemon die ends the dead mount's connection, and nothing else.
         @Test(arguments: Account.allCases)
         func aDaemonInTheForegroundIsNotStartedAgain(account: Account) throws {
