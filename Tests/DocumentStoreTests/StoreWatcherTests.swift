@@ -286,26 +286,6 @@ struct WatchedSetting: CustomTestStringConvertible, Sendable {
         let stopped = Atomic(false)
     }
 
-    @Test(arguments: WatchedSetting.fanotify)
-    func writesToAnIgnoredFileAreNotToldUntilTheyAreAgain(_ setting: WatchedSetting) throws {
-        let folder = try TestFolder(on: setting.base)
-        try folder.write("text", to: "file")
-        let file = try Descriptor(opening: "\(folder.path)/file", flags: CL_O_PATH)
-        let recorder = try ChangeRecorder(folder.root, .fanotify)
-        try recorder.watcher.ignoreWrites(to: file, true)
-        try folder.shell("exec 3>>file; echo more >&3; touch first; sleep 0.2; touch marker; sleep 0.2")
-        _ = try #require(recorder.first { $0.tells(.appeared, "marker") })
-        let told = recorder.changes
-        let written = told.firstIndex { $0.tells(.contentChanged, "file") }
-        let marker = try #require(told.firstIndex { $0.tells(.appeared, "marker") })
-        #expect(written == nil || written! > marker, "only closing is told: \(told)")
-        try recorder.watcher.ignoreWrites(to: file, false)
-        recorder.forget()
-        try folder.shell("exec 3>>file; echo more >&3; sleep 0.3; touch second")
-        let early = recorder.first { $0.tells(.contentChanged, "file") }
-        #expect(early != nil)
-    }
-
     @Test(arguments: WatchedSetting.inotify)
     func settingWatchesThatTakesLongerThanAllowedEndsInAnOverflow(_ setting: WatchedSetting) throws {
         let folder = try TestFolder(on: setting.base)

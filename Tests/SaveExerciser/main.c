@@ -14,7 +14,7 @@ static const struct {
     {"killed", killed_savers, "PATH COUNT STYLE PAUSE SIGNAL..."},
     {"ended", ended_savers, "PATH ROUNDS FORM killed|ends"},
     {"threads", saving_threads, "PATH THREADS SAVES"},
-    {"version", one_version, "PATH"},
+    {"version", one_version, "PATH [NUMBER LENGTH]"},
     {"check", check_versions, "PATH..."},
     {"loop", endless_saver, "PATH LARGEST PAUSE"},
     {"opens", concurrent_opens, "PATH COUNT PROCESSES"},

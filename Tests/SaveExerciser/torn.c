@@ -75,11 +75,15 @@ static void keep_saving(const struct plan *plan, int saver, struct tally *tally)
     }
 }
 
+static int is_too_early(const struct plan *plan, struct tally *tally) {
+    return plan->savers ? tally->saves < least_saves : tally->versions < least_saves;
+}
+
 static void keep_reading(const struct plan *plan, read_function reader, int place, struct tally *tally) {
     unsigned seed = place * 104729 + getpid();
     uint64_t last = 0;
     double end = seconds_now() + 20;
-    for (long count = 0; count < plan->reads || (tally->saves < least_saves && seconds_now() < end); count++) {
+    for (long count = 0; count < plan->reads || (is_too_early(plan, tally) && seconds_now() < end); count++) {
         uint64_t number;
         switch (reader(plan->path, &seed, &number)) {
         case whole:
@@ -104,7 +108,7 @@ static void keep_reading(const struct plan *plan, read_function reader, int plac
     }
 }
 
-// torn PATH SAVERS READS LARGEST PAUSE READER...: each reader reads READS times.
+// torn PATH SAVERS READS LARGEST PAUSE READER...: each reader reads READS times. Without savers, others save.
 int torn_reads(int count, char **arguments) {
     if (count < 6) return 2;
     struct plan plan = {arguments[0], atol(arguments[2]), atol(arguments[3]), atol(arguments[4]), atoi(arguments[1])};
@@ -144,7 +148,7 @@ int torn_reads(int count, char **arguments) {
            tally->failed_reads, tally->failed_saves, tally->unseen, crashed, ends_whole ? "whole" : "torn");
     fprintf(stderr, "reads %ld versions %ld saves %ld first failure: %s\n", tally->reads, tally->versions, tally->saves,
             strerror(tally->first_errno));
-    if (tally->versions < 4 || tally->saves < least_saves)
+    if (tally->versions < 4 || (plan.savers && tally->saves < least_saves))
         printf("too few versions: %ld seen, %ld saved\n", tally->versions, tally->saves);
     return 0;
 }
@@ -158,11 +162,12 @@ int check_versions(int count, char **arguments) {
     return 0;
 }
 
-// version PATH: a whole version.
+// version PATH [NUMBER LENGTH]: a whole version.
 int one_version(int count, char **arguments) {
-    if (count != 1) return 2;
+    if (count != 1 && count != 3) return 2;
     unsigned seed = 1;
     struct save save = {.path = arguments[0], .length = smallest_version, .pieces = 1};
+    if (count == 3) save.number = strtoull(arguments[1], NULL, 10), save.length = strtoull(arguments[2], NULL, 10) & ~7ull;
     if ((errno = save_version(&save, &seed)) != 0) die(arguments[0]);
     return 0;
 }

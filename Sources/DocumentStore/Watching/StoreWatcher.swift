@@ -42,7 +42,6 @@ public final class StoreWatcher: Sendable {
     public let seesRemoteChanges: Bool
 
     private let stopSignal: Descriptor
-    private let queue: Int32
     private let watching: Watching
     /// Nil once stopped.
     private let thread: Mutex<NamedThread?>
@@ -59,7 +58,6 @@ public final class StoreWatcher: Sendable {
         let source: any ChangeSource
         (source, method) = try Self.source(root: root, mounts: mounts, options: options, log: log)
         seesRemoteChanges = !RemoteFileSystem.holds(root)
-        queue = source.queue
         stopSignal = Descriptor(owning: try check(cl_eventfd()))
         watching = Watching(
             source: source, mounts: mounts, stopSignal: stopSignal, pause: options.pauseMilliseconds, log: log,
@@ -73,14 +71,6 @@ public final class StoreWatcher: Sendable {
 
     /// How much of the store is watched now.
     public var coverage: Coverage { watching.coverage.withLock { $0 } }
-
-    /// Stops (or resumes) telling of writes to one file, whoever makes them; closing it after writing is still told. For a
-    /// file that a client has open for writing through kernel passthrough: the kernel saves 0.4 us a write and the watcher
-    /// its wake-ups. Not counted: one call resumes. About 1 us; nothing to do and nothing done with inotify.
-    public func ignoreWrites(to file: Descriptor, _ ignored: Bool) throws(Errno) {
-        guard method == .fanotify else { return }
-        try FanotifySource.ignoreWrites(to: file, ignored, queue: queue)
-    }
 
     /// Ends the watcher's thread and waits for it, and so for a handler that is running; from within the handler it only
     /// asks the thread to end. Again: does nothing. The kernel goes on collecting for it until the watcher is released.
