@@ -84,6 +84,8 @@ final class EventHub: Sendable {
     nonisolated(unsafe) private var catchUp: KernelCatchUp
     private let wake = Signal()
     private let isListenedTo = Atomic<Bool>(false)
+    /// Whether anybody listens. One atomic look.
+    var isHeard: Bool { isListenedTo.load(ordering: .relaxed) }
     /// Somebody is to be told at once.
     private let isUrgent = Atomic<Bool>(false)
     private let processes = EventProcesses()

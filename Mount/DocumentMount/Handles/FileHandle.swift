@@ -42,6 +42,8 @@ final class FileHandle: Sendable {
     let moment = cl_monotonic_ns()
     /// The file when it was opened, to tell at the end whether anything was written: under passthrough the daemon sees no writes.
     let before: cl_status?
+    /// The document as it was when its writing was last told of by a close. Leaf.
+    let told = Mutex<Node.Seen?>(nil)
     /// It counts among the opens of its node's backing.
     let hasBacking: Bool
     /// The file as it was opened, if the kernel drops the pages it has of it with this open.

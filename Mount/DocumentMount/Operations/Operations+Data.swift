@@ -90,6 +90,8 @@ extension MountedFileSystem {
         guard handle.isWritable else { return }
         journal.events.expect(caller)
         try saves.flushed(handle, by: caller)
+        // By the time of RELEASE another file may have the name. What the opener has started may close it often.
+        if journal.events.isHeard, caller.thread == handle.caller.thread { noteWritingAtClose(handle) }
     }
 
     func synchronize(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {

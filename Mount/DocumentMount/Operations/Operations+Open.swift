@@ -378,6 +378,13 @@ extension MountedFileSystem {
         }
     }
 
+    /// A document that is written in place is closed by its opener. A new one that is empty yet may be about to be written: a shell closes one
+    /// descriptor of a redirection before its program begins. One statx(2).
+    func noteWritingAtClose(_ handle: FileHandle) {
+        guard handle.version == nil, let now = Self.seen(of: handle), now.size > 0 || handle.before != nil else { return }
+        if noteWriting(handle.served, by: handle, now) { handle.told.withLock { $0 = now } }
+    }
+
     /// At the end of serving: files still open for writing get no RELEASE.
     func noteOpenWriters() {
         for handle in writers.current { noteWriting(handle.served, by: handle, Self.seen(of: handle)) }
@@ -385,10 +392,14 @@ extension MountedFileSystem {
 
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
     /// passthrough. `published`: as a save had left it, which was told of.
-    private func noteWriting(_ node: Node, by handle: FileHandle, _ now: Node.Seen?, published: Node.Seen? = nil) {
-        guard let now, !now.isRemoved, !handle.isUnused.load(ordering: .relaxed) else { return }
-        if let before = published ?? handle.before.map({ Node.Seen($0.st) }), before.hasContent(of: now) { return }
+    /// - Returns: whether it was written.
+    @discardableResult
+    private func noteWriting(_ node: Node, by handle: FileHandle, _ now: Node.Seen?, published: Node.Seen? = nil) -> Bool {
+        guard let now, !now.isRemoved, !handle.isUnused.load(ordering: .relaxed) else { return false }
+        let before = published ?? handle.told.withLock { $0 } ?? handle.before.map { Node.Seen($0.st) }
+        if let before, before.hasContent(of: now) { return false }
         journal.written(node, handle.caller)
+        return true
     }
 
     private static func seen(of handle: FileHandle) -> Node.Seen? {

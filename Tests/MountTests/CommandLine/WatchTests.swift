@@ -118,6 +118,29 @@ extension MountTests {
             }
         }
 
+        /// Another process has the descriptor for longer than the document has its name.
+        @Test(arguments: SaveMount.allCases)
+        func whatIsWrittenIsToldWhenItsWriterClosesIt(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc; echo new >new") { (mount: Mount) throws in
+                let events = try watched(mount, script: """
+                    python3 -c '
+                    import os, signal
+                    file = os.open("doc", os.O_WRONLY)
+                    os.write(file, b"more than old")
+                    other = os.fork()
+                    if other == 0: signal.pause()
+                    os.close(file)
+                    os.rename("new", "doc")
+                    os.kill(other, signal.SIGKILL); os.waitpid(other, 0)'
+                    """)
+                #expect(told(events, on: kind) == """
+                    changed doc python3
+                    moved new doc python3
+                    changed doc python3
+                    """)
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func aSaveThatComesToNothingIsTold(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in

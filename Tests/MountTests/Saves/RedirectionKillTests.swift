@@ -14,16 +14,31 @@ extension MountTests {
         static let keepsWhatWasRedirected = ["TERM", "INT", "HUP", "PIPE"]
         static let discards = ["KILL", "SEGV", "ABRT", "BUS", "ILL", "QUIT", "USR1", "ALRM"]
 
+        /// `written(process)`: how far a process has written the document, whose entry the kernel may have dropped.
+        private static let written = """
+            def written(process):
+                folder = "/proc/%d/" % process
+                try:
+                    for number in os.listdir(folder + "fd"):
+                        if os.readlink(folder + "fd/" + number).removesuffix(" (deleted)").endswith("/doc"):
+                            return int(open(folder + "fdinfo/" + number).readline().split()[1])
+                except OSError: pass
+                return 0
+            """
+
         /// Starts each command, kills it when it has written something, and prints the document's first line.
         private func program(_ commands: [(command: String, signal: String)]) -> String {
             let pairs = commands.map { "(\(String(reflecting: $0.command)), \"\($0.signal)\")" }.joined(separator: ", ")
             return """
             import os, resource, signal, subprocess, time
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            \(Self.written)
             for command, name in [\(pairs)]:
                 open("doc", "w").write("old\\n")
                 process = subprocess.Popen(["bash", "-c", command])
-                time.sleep(0.2); os.kill(process.pid, getattr(signal, "SIG" + name)); process.wait()
+                end = time.monotonic() + 60
+                while written(process.pid) == 0 and time.monotonic() < end: time.sleep(0.02)
+                os.kill(process.pid, getattr(signal, "SIG" + name)); process.wait()
                 content = open("doc").read()
                 lines = content.splitlines()
                 whole = content == "old\\n" or lines == ["line %d" % (n + 1) for n in range(len(lines))]
@@ -57,15 +72,23 @@ extension MountTests {
                 #expect(try mount.python(program(commands)) == expected.joined(separator: "\n"))
             }
         }
+
         @Test(arguments: SaveMount.accounts)
         func vmstatKeepsItsLinesWhenItIsInterrupted(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
                 for signal in ["TERM", "INT"] {
                     #expect(try mount.python("""
                         import os, signal, subprocess, time
+                        \(Self.written)
                         with open("doc", "w") as file: file.write("old\\n")
                         process = subprocess.Popen(["bash", "-c", "vmstat 1 >doc; true"], start_new_session=True)
-                        time.sleep(1.4); os.killpg(process.pid, signal.SIG\(signal)); process.wait()
+                        # Two lines of headings and a line of figures.
+                        end = time.monotonic() + 60
+                        while time.monotonic() < end:
+                            children = open("/proc/%d/task/%d/children" % (process.pid, process.pid)).read().split()
+                            if children and written(int(children[0])) > 200: break
+                            time.sleep(0.02)
+                        os.killpg(process.pid, signal.SIG\(signal)); process.wait()
                         # vmstat is the shell's child, and may end after it.
                         for attempt in range(3000):
                             lines = open("doc").read().splitlines()
