@@ -98,8 +98,11 @@ final class EventHub: Sendable {
 
     /// Of a user some 2 MiB: a minute of a busy store, hours of a usual one.
     private static let (mostKeptOfUser, mostKept) = (8_192, 32_768)
-    /// Without listeners the thread is woken once in so many.
+    /// So many wake the thread though nobody is to be told yet.
     private static let batch = 1_024
+    /// Without listeners: so few that the thread has a processor for a tenth of a millisecond only. After half of one, threads that look out
+    /// for the next request take the processors for busy (`Dispatcher.longestYield`), and apps wait for them to wake.
+    private static let unheardBatch = 64
     /// More do not wait for the thread, of one account where there are several.
     private static let (mostWaitingOfUser, mostWaiting) = (2_048, 8_192)
     private let mostWaitingOfUser: Int
@@ -154,7 +157,8 @@ final class EventHub: Sendable {
             state.counts[account] = used + weight
             state.inUse += weight
             state.happenings.append(happening)
-            return before == 0 && state.hasListeners || before < Self.batch && state.inUse >= Self.batch
+            let batch = state.hasListeners ? Self.batch : Self.unheardBatch
+            return before == 0 && state.hasListeners || before < batch && state.inUse >= batch
         }
         if wakes { wake.signal() }
     }
