@@ -24,6 +24,14 @@ package enum WholeFile {
         }
     }
 
+    /// Has a file of this content, for its owner alone, take the path: others find the old one or the whole new one. A crash in between
+    /// leaves a file `PATH.new`.
+    package static func replace(_ path: String, with bytes: [UInt8]) throws(Errno) {
+        let new = path + ".new"
+        try write(bytes, to: Descriptor(opening: new, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600))
+        _ = try check(rename(new, path))
+    }
+
     /// Writes at the descriptor's offset.
     package static func write(_ bytes: [UInt8], to file: Descriptor) throws(Errno) {
         var rest = bytes[...]

@@ -138,10 +138,10 @@ final class EventHub: Sendable {
             return tellOfFolder(kind, path, in: folder, from: oldPath, in: oldFolder, by: doer)
         }
         // Programs like mkdir are gone in a moment; while nobody listens, most that make many changes are still there later.
-        let origin = isListenedTo.load(ordering: .relaxed) ? processes.origin(of: doer) : nil
+        let origin = isHeard ? processes.origin(of: doer) : nil
         // Others than root are told only of what was in a folder that they may list.
         func known(_ folder: FileIdentity?, of path: StorePath?) -> FileIdentity? {
-            folder ?? (isListenedTo.load(ordering: .relaxed) ? path.flatMap(self.folder) : nil)
+            folder ?? (isHeard ? path.flatMap(self.folder) : nil)
         }
         let happening = Happening(
             kind: kind, path: path, oldPath: oldPath, folder: known(folder, of: path), oldFolder: known(oldFolder, of: oldPath), doer: doer, origin: origin, time: Clock.now)
@@ -182,7 +182,7 @@ final class EventHub: Sendable {
 
     /// A process closes what it has written, of which it will be told when that is released: it may be gone by then.
     func expect(_ caller: Caller) {
-        if isListenedTo.load(ordering: .relaxed) { _ = processes.origin(of: .caller(caller)) }
+        if isHeard { _ = processes.origin(of: .caller(caller)) }
     }
 
     /// More happened than anybody knows of.
@@ -357,11 +357,11 @@ final class EventHub: Sendable {
                 return (state.happenings, state.missed)
             }
             defer { state.withLock { $0.settling = [] } }
-            if isListenedTo.load(ordering: .relaxed) { catchUp.wait(for: changesOfNames(in: happenings)) }
+            if isHeard { catchUp.wait(for: changesOfNames(in: happenings)) }
             for happening in happenings {
                 let origin = happening.origin ?? lateOrigin(of: happening)
                 // Looking it up costs more than most operations, and later the path may be another document's.
-                let document = isListenedTo.load(ordering: .relaxed) ? document(happening) : nil
+                let document = isHeard ? document(happening) : nil
                 log.withLock {
                     _ = $0.append(
                         happening.kind, happening.path, from: happening.oldPath, document: document, time: happening.time,

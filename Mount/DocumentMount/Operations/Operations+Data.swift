@@ -90,7 +90,7 @@ extension MountedFileSystem {
         guard handle.isWritable else { return }
         journal.events.expect(caller)
         try saves.flushed(handle, by: caller)
-        // By the time of RELEASE another file may have the name. What the opener has started may close it often.
+        // By the time of RELEASE another file may have the name. Processes that the opener has started may close it often.
         if journal.events.isHeard, caller.thread == handle.caller.thread { noteWritingAtClose(handle) }
     }
 

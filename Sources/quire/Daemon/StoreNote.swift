@@ -49,9 +49,7 @@ struct StoreNote: Equatable {
         let content = Array("\(isBeside ? 1 : 0) \(keepSeconds)\n".utf8) + store
         guard FileSystem.contents(path) != content else { return }
         do throws(Errno) {
-            let file = try Descriptor(opening: path + ".new", flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
-            guard try check(cl_write(file.number, content, content.count)) == content.count else { throw .noSpace }
-            guard rename(path + ".new", path) == 0 else { throw Errno(rawValue: errno) }
+            try WholeFile.replace(path, with: content)
         } catch {
             log.warning("\(path): cannot be written: \(error)")
         }

@@ -35,7 +35,7 @@ struct DaemonDeaths {
     private let stateFolder: String
     private var path: String { stateFolder + "/deaths" }
     private var lines: [Line] = []
-    /// What could not be written, as on a full disk: it counts all the same.
+    /// Deaths that could not be written, as on a full disk: they count all the same.
     private var unwritten: [Line] = []
 
     var deaths: [MountStatus.Death] { lines.map(\.death) }
@@ -64,10 +64,7 @@ struct DaemonDeaths {
         let line = Line(MountStatus.Death(time: time, reason: reason.split(separator: "\n").joined(separator: "; ")), daemon)
         lines = (lines + [line]).suffix(Self.kept)
         unwritten.append(line)
-        let new = path + ".new"
-        let file = try Descriptor(opening: new, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
-        try WholeFile.write(Array(lines.map(\.text).joined().utf8), to: file)
-        _ = try check(rename(new, path))
+        try WholeFile.replace(path, with: Array(lines.map(\.text).joined().utf8))
         unwritten = []
         return true
     }

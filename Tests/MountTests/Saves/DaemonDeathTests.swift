@@ -23,6 +23,11 @@ extension MountTests {
             return try mount.shell("quire status --json \"$M\" | python3 -c '\(count)'", in: "/")
         }
 
+        /// How many mounts the kernel has at the mount point.
+        private func mountsThere(_ mount: Mount) throws -> Int {
+            try readFile("/proc/self/mounts").split(separator: "\n").count { $0.contains(" \(mount.path) ") }
+        }
+
         @Test(arguments: Account.allCases, [false, true])
         func theMountComesBack(account: Account, inPlace: Bool) throws {
             try withRestarting(account, inPlace: inPlace) { mount in
@@ -34,8 +39,7 @@ extension MountTests {
                     #expect(try deaths(mount) == "\(count + 1)")
                 }
                 #expect(try mount.quire("status", mount.path).output.contains("signal 11"))
-                let table = try readFile("/proc/self/mounts")
-                #expect(table.split(separator: "\n").filter { $0.contains(" \(mount.path) ") }.count == 1)
+                #expect(try mountsThere(mount) == 1)
                 #expect(try mount.shell("grep -c 'the daemon of this mount died' $QUIRE_STATE_HOME/*/log") == "2")
                 try mount.unmount()
                 #expect(!mount.isMounted)
@@ -134,8 +138,7 @@ extension MountTests {
                 try mount.comesBack(after: try #require(pid_t(second)))
                 #expect(try deaths(mount) == "2")
                 #expect(try mount.shell("cat doc") == "old")
-                let table = try readFile("/proc/self/mounts")
-                #expect(table.split(separator: "\n").filter { $0.contains(" \(mount.path) ") }.count == 1)
+                #expect(try mountsThere(mount) == 1)
             }
         }
 
