@@ -8,10 +8,10 @@ extension MountTests {
             def share(uid, name):
                 shares = json.loads(out(uid, "quire status --json ."))["shares"]
                 return [share for share in shares if share["resource"] == name][0]
-            def eventually(test):
-                end = time.monotonic() + 60
+            def eventually(test, limit=60):
+                end = time.monotonic() + limit
                 while not test():
-                    assert time.monotonic() < end, "not within a minute"
+                    assert time.monotonic() < end, "not within %d seconds" % limit
                     time.sleep(0.05)
 
             """#
@@ -218,6 +218,73 @@ extension MountTests {
                 assert alice.said() == "10 None"
                 alice.end(); bob.end()
                 eventually(lambda: share(BOB, "presenters")["used"] == 0)
+                """#)
+        }
+
+        /// A user's 16 programs that present a folder and read nothing of what they are told.
+        @Test func eventsThatPresentersDoNotTakeAreBounded() throws {
+            try users(prepare: "mkdir -m 777 folder; for n in $(seq 0 49); do echo x >folder/$n; done", #"""
+                bob = User(BOB, """if 1:
+                    clients = []
+                    for n in range(16):
+                        attending, calls = Service(), Service()
+                        attending.send("Presenters.Attend", more=True)
+                        session = attending.receive()["session"]
+                        calls.call("Presenters.Present", session=session, path=M + "/folder", contents=True)
+                        clients.append((attending, calls))
+                    say("attends"); hear()
+                    for attending, calls in clients:
+                        while not attending.receive()["overflow"]: pass
+                    say("missed"); hear()
+                    """)
+                bob.said()
+                # A presenter is not told of what its own process does.
+                writer = User(0, """if 1:
+                    while hear():
+                        for n in range(250):
+                            with open("folder/%d" % (n % 50), "w") as file: file.write("x")
+                        say("wrote")
+                    """)
+                reader = Presenter("folder", contents=True)
+                most, full = 0, share(BOB, "waitingMessages")["limit"]
+                assert full == 50_000
+                for n in range(250, 4_501, 250):
+                    writer.tell()
+                    writer.said()
+                    # The one that reads is told of each.
+                    eventually(lambda: len(reader.events) >= n)
+                    most = max(most, share(BOB, "waitingMessages")["used"])
+                assert 40_000 < most <= full, most
+                writer.end()
+                bob.tell()
+                assert bob.said() == "missed"
+                bob.end()
+                eventually(lambda: share(BOB, "waitingMessages")["used"] == 0)
+                """#)
+        }
+
+        @Test func listsThatAreKeptAreBounded() throws {
+            let prepare = #"""
+                python3 -c 'import os
+                tags = ",".join("t%d" % n for n in range(10)).encode()
+                for n in range(20_000):
+                    with open("d%d" % n, "w") as file: os.setxattr(file.fileno(), "user.xdg.tags", tags)'
+                """#
+            try users(prepare: prepare, #"""
+                def count(uid, tag): return int(out(uid, "ls -U .tags/t%d | wc -l" % tag))
+                eventually(lambda: count(BOB, 0) == 20_000, 240)
+                most, full = 0, share(ALICE, "keptNames")["limit"]
+                assert full == 150_000
+                # A list that is not looked at goes after ten seconds: on a busy machine it may take more than one time through all.
+                def isFull():
+                    global most
+                    for tag in range(10):
+                        assert count(ALICE, tag) == 20_000
+                        most = max(most, share(ALICE, "keptNames")["used"])
+                    return most > full - 20_000
+                eventually(isFull, 240)
+                assert most <= full, most
+                eventually(lambda: count(BOB, 0) == 20_000 and share(ALICE, "keptNames")["used"] == 0)
                 """#)
         }
 
