@@ -108,7 +108,7 @@ extension MountedFileSystem {
                 let isSame = { () throws(Errno) in self.knownNode(name, in: folder) === doomed?.node }
                 let isDone: Void? = try namesStanding(of: doomed?.node, isSame: isSame) { () throws(Errno) in
                     try parent.nameChanges.during { () throws(Errno) in
-                        let attributes = doomed?.attributes
+                        let attributes = doomed?.attributes(under: name, in: folder)
                         try expectingRemoval(of: name, in: parent) { () throws(Errno) in
                             _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
                         }
@@ -140,8 +140,11 @@ extension MountedFileSystem {
         let isLastLink: Bool
         let owner: uid_t
 
-        /// The attributes of a document whose last name this is; nil if it has none, as nearly all do.
-        var attributes: UserAttributes? { isLastLink && node.isRegular ? pin.flatMap { UserAttributes(of: $0.file) } : nil }
+        /// The attributes of a document whose last name this is; nil if it has none, as nearly all do, which costs one system call.
+        func attributes(under name: BorrowedName, in folder: Descriptor) -> UserAttributes? {
+            guard isLastLink, node.isRegular, cl_attribute_list_size(folder.number, name) > 0 else { return nil }
+            return pin.flatMap { UserAttributes(of: $0.file) }
+        }
 
         /// The name is gone now.
         func wentAway(in parent: Node, name: BorrowedName, _ table: NodeTable) {

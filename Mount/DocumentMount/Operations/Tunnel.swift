@@ -104,9 +104,7 @@ final class Tunnel: Sendable {
         fileprivate var opened: Descriptor? { Tunnel.opened(name, in: folder, as: FileIdentity(status)) }
 
         /// One system call, where nearly every document has none.
-        fileprivate var hasAttributes: Bool {
-            (try? withProcPath(of: folder, name: name) { (path) throws(Errno) in cl_llistxattr(path, nil, 0) > 0 }) ?? false
-        }
+        fileprivate var hasAttributes: Bool { cl_attribute_list_size(folder.number, name) > 0 }
     }
 
     /// A file is about to be renamed to a name. Says what the file takes over, and hands the attributes over.

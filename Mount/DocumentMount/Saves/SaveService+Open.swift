@@ -314,7 +314,10 @@ extension SaveService {
             if processes.isRingWorker(request.caller.thread.rawValue) {
                 working.isOpenedByRing.store(true, ordering: .relaxed)
             }
-            return opening(try locator.reopened(working.copy.file, flags: access), nil, of: working.node)
+            // The copy's own descriptor reads and writes: another one is opened for what else the program asks for.
+            let own = working.copy.file
+            let file = try access & ~(O_ACCMODE | CL_O_LARGEFILE) == 0 ? own : locator.reopened(own, flags: access)
+            return opening(file, nil, of: working.node)
         }
         // The machine may be gone by now: a live open leaves nothing in it.
         guard let published = [published, current].compactMap({ $0 }).first(where: { $0.versionID == version })

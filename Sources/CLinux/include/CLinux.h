@@ -74,7 +74,8 @@ int cl_setxattr(const char *path, const char *name, const void *value, size_t si
 int cl_lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags);
 int cl_removexattr(const char *path, const char *name);
 ssize_t cl_lgetxattr(const char *path, const char *name, void *value, size_t size);
-ssize_t cl_llistxattr(const char *path, char *list, size_t size);
+// How long the list of attributes is of what has a name in a folder; no link is followed.
+ssize_t cl_attribute_list_size(int folder, const char *name);
 ssize_t cl_fgetxattr(int fd, const char *name, void *value, size_t size);
 
 int cl_ioctl_pointer(int fd, unsigned long request, void *argument);

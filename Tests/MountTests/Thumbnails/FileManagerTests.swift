@@ -13,12 +13,13 @@ extension MountTests {
 
             """
 
-        /// `look(FOLDER, RUNS)` is whether a file manager comes to show the colour there.
+        /// `look(FOLDER, RUNS)` is whether a file manager comes to show the colour there. Each run is given more time: on a busy machine
+        /// Nautilus may take a minute to start.
         private static let helpers = """
             def look(folder, runs=4):
                 for attempt in range(runs):
                     program = run("dbus-run-session", name, mount + "/" + folder)
-                    limit, seen = time.monotonic() + 30, False
+                    limit, seen = time.monotonic() + 30 * 2 ** attempt, False
                     while time.monotonic() < limit and not seen:
                         seen = share(250, 10, 200) > 0.002
                         time.sleep(0.1)
@@ -48,7 +49,7 @@ extension MountTests {
                 try mount.gathered()
                 try mount.shell("cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
                 let seen = try mount.python(
-                    Screen.python(for: program) + Self.helpers + "print(look('\(folder)'))", limit: .seconds(300))
+                    Screen.python(for: program) + Self.helpers + "print(look('\(folder)'))", limit: .seconds(600))
                 // Whether it was not drawn, or not shown, which PCManFM does not always do when it shows the folder again.
                 let drawn = try mount.shell("find $XDG_CACHE_HOME/thumbnails -type f -printf '%P %T+\\n'; date; stat -c %y letter.odt")
                 #expect(seen == "True", "\(drawn)")
