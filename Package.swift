@@ -87,7 +87,7 @@ let package = Package(
         .target(
             name: "FuseKernel",
             dependencies: ["CFuse", "CLinux", "StorePrimitives"],
-            path: "Mount/FuseKernel"),
+            path: "Mount/FuseKernel", exclude: ["README.md", "Ring/README.md"]),
         .target(
             name: "SaverProcesses", dependencies: ["Coordination", "StorePrimitives", "CLinux"], path: "Mount/SaverProcesses"),
         .target(
@@ -96,16 +96,21 @@ let package = Package(
                 "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol",
                 "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Mount/DocumentMount"),
+            path: "Mount/DocumentMount",
+            exclude: [
+                "Events", "Inodes", "Operations", "Previews", "Repeats", "Saves", "Snapshots", "Thumbnails", "Virtual", "Workspaces",
+            ].map { $0 + "/README.md" }),
+        // The texts of `quire help`.
+        .target(name: "HelpTopics", path: "Sources/quire/Help", sources: ["topics.c"]),
         .systemLibrary(name: "CSixel", path: "Sources/quire/CSixel", pkgConfig: "libsixel", providers: [.apt(["libsixel-dev"])]),
         .executableTarget(
             name: "quire",
             dependencies: [
                 "DocumentMount", "FuseKernel", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol", "CoordinationService",
-                "StorePrimitives", "CLinux", "CSixel", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "StorePrimitives", "CLinux", "CSixel", "HelpTopics", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            exclude: ["CSixel"]),
+            exclude: ["CSixel", "Help", "Guard/README.md"]),
         .executableTarget(name: "QuireEdit", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireEdit"),
         .executableTarget(name: "QuireLook", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireLook"),
         .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),

@@ -4,7 +4,8 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// Who is who among the system's processes, as far as saves care (design, section 3, rules 4, 9 and 10).
+/// Identities and relations of the system's processes, as far as saves need them (saves, rules 4, 9 and 10:
+/// Mount/DocumentMount/Saves/README.md).
 ///
 /// Reads text and folders of /proc, and the targets of its links; never goes through a link. Nothing here allocates but the
 /// results. Any number of threads may use one table. Figures are for a machine on which a system call takes 0.2 µs.

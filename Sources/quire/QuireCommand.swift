@@ -11,13 +11,16 @@ struct QuireCommand: ParsableCommand {
               mount -t fuse.quire /srv/docs /docs
               /srv/docs  /docs  fuse.quire  allow_other,noauto  0  0
 
-            Exit codes: 0 done; 1 failed, the message says why; 2 busy (unmount); 64 the command line is wrong.
+            'quire help' lists topics that explain how Quire works.
+
+            Exit codes: 0 done; 1 failed, the message says why; 2 busy (unmount); 64 the command line is wrong; 75 a claim was not \
+            granted in time (coordinate).
             """,
         version: quireVersion,
         subcommands: [
             MountCommand.self, UnmountCommand.self, StatusCommand.self, TagCommand.self, RecentsCommand.self,
             WatchCommand.self, CoordinateCommand.self, RecoverCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self,
-            DoctorCommand.self, RepeatCommand.self, GuardCommand.self,
+            DoctorCommand.self, HelpCommand.self, RepeatCommand.self, GuardCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

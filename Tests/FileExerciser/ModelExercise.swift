@@ -16,7 +16,7 @@ struct ModelExercise {
     /// Opened with O_PATH.
     private var place: Int32?
     /// The file was opened by its path. Else others see stores through a mapping when it is synchronized, and the kernel ends a copy by the size that
-    /// it knows (README, "File servers and portals").
+    /// it knows (quire help saves, "Limits").
     private var canBeMapped = true
     private var number = 0
     private var log: [String] = []

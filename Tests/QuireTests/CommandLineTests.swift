@@ -10,7 +10,7 @@ struct CommandLineTests {
     @Test(arguments: [
         [], ["mount"], ["unmount"], ["status"], ["tag"], ["tag", "add"], ["tag", "remove"], ["tag", "list"],
         ["tag", "rename"], ["tag", "undo"], ["recents"], ["recents", "forget"], ["doctor"], ["recover"],
-        ["recover", "list"], ["recover", "show"], ["recover", "restore"], ["recover", "drop"],
+        ["recover", "list"], ["recover", "show"], ["recover", "restore"], ["recover", "drop"], ["help"],
     ])
     func helpStatesExamplesAndExitCodes(command: [String]) throws {
         let result = try runQuire(["help"] + command)
@@ -18,6 +18,19 @@ struct CommandLineTests {
         #expect(result.output.contains("Exit codes: 0 "))
         #expect(command.isEmpty || result.output.contains("Example"))
         #expect(!result.output.contains("ready-fd"))
+    }
+
+    @Test func helpListsItsTopicsAndShowsEach() throws {
+        let list = try runQuire("help").output
+        #expect(HelpTopic.all.count > 10)
+        for topic in HelpTopic.all {
+            #expect(list.contains("\n  \(topic.name)\n      "))
+            #expect(topic.summary.hasSuffix("."))
+            #expect(try runQuire("help", topic.name).output.hasSuffix(topic.text))
+        }
+        // A topic of a command's name comes after how the command is used.
+        #expect(try runQuire("help", "recover").output.contains("SUBCOMMANDS"))
+        #expect(try runQuire("help", "no-such-topic").status == 64)
     }
 
     @Test func aWrongCommandLineExitsWith64() throws {

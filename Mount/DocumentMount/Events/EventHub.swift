@@ -74,9 +74,9 @@ final class EventHub: Sendable {
         fileprivate let account: uid_t?
     }
 
-    /// Rank 5: a leaf. Listeners are called without it.
+    /// A leaf. Listeners are called without it.
     private let state = Guarded(State())
-    /// Rank 5: a leaf.
+    /// A leaf.
     private let log: Guarded<EventLog>
     /// Held while happenings become events, so that these stay in order. Taken before `state`, `log` and the database.
     private let settling = ThreadLock()

@@ -10,7 +10,7 @@ final class EventProcesses: Sendable {
         let user: uid_t
         let since: Int64
     }
-    /// Rank 5: a leaf.
+    /// A leaf.
     private let known = Guarded<[pid_t: Known]>([:])
     private static let capacity = 256
     /// A shell becomes another program within this; one program makes many changes within it.

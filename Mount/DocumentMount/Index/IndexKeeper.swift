@@ -23,7 +23,7 @@ final class IndexKeeper: @unchecked Sendable {
     let written = WrittenDocuments()
     private(set) var gatherer: Gatherer!
 
-    /// Rank 0, taken before anything else: batches are applied one after another.
+    /// Rank 0: batches are applied one after another.
     private let processing = ThreadLock()
     /// Guarded by `processing`.
     private var classifier = ReaderClassifier()

@@ -4,7 +4,7 @@ import Synchronization
 import SystemPackage
 
 /// The order between operations that change names (shared: the kernel already keeps two of one folder apart) and one that
-/// could not find a node under its names and needs them to stand still (exclusive). Rank 1, taken first.
+/// could not find a node under its names and needs them to stand still (exclusive). Rank 1.
 final class NamesLock: @unchecked Sendable {
     private let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
     private let waiting = Atomic<Int>(0)

@@ -8,7 +8,7 @@ import Synchronization
 /// One inode of the mount, as long as the kernel knows it: a file of the store, or an item of a virtual folder.
 ///
 /// A file of the store is found by a name in its folder and checked against its identity, so that 100,000 known files need no
-/// descriptor. See Mount/README.md, "Inode lifetime".
+/// descriptor. See README.md in this folder, "Nodes".
 final class Node: @unchecked Sendable {
     let identity: FileIdentity
     /// The file type bits of st_mode: they never change.

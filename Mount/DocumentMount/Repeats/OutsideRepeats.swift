@@ -9,8 +9,8 @@ import SystemPackage
 /// Has changes made outside repeated on the mount, in order, so that inotify users there hear of them; and has the kernel forget
 /// the names concerned, where the repetition does not set them right.
 ///
-/// Only what can be watched is repeated: the kernel knows a folder that is watched. Who is far behind repeats no more, see
-/// Mount/README.md.
+/// Only what can be watched is repeated: the kernel knows a folder that is watched. A queue that is too long is
+/// dropped, see README.md in this folder, "What is not reported".
 final class OutsideRepeats: Sendable {
     private struct Job {
         let change: OutsideChange

@@ -26,7 +26,7 @@ final class ListingCache: Sendable {
         var generation: UInt64 = 0
     }
     private final class Slot: Sendable {
-        /// Held while a list is made; see Mount/README.md.
+        /// Rank 0b: held while a list is made; see README.md in this folder.
         let making = ThreadLock()
         let state = Mutex(State())
     }

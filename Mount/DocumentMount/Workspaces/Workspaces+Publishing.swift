@@ -178,7 +178,7 @@ extension Workspaces {
         return node
     }
 
-    /// The document was saved, or written in place, by somebody else since it was staged: that version is kept (rule 5 of saves).
+    /// The document was saved, or written in place, by somebody else since it was staged: that version is kept (saves, rule 5).
     private func keepIfOthers(_ change: Change, _ kept: inout Set<FoundVersion>) {
         guard let old = change.old, old.isRegular, let pinned = change.pinned, let path = change.place.path else { return }
         var status = cl_status()

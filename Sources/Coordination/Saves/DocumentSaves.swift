@@ -5,19 +5,7 @@
 /// never holds anybody up; facts name the handles they are about, and what happened to a handle meanwhile makes them
 /// void.
 ///
-/// **The rules**, by the numbers that comments here name. Those that are missing are the store's and the mount's.
-/// - 1, 3: an open that truncates begins a save, unless there is a `LiveReason`: then it is as on a plain folder.
-/// - 4: the opener, who inherits its descriptor, and descendants started later see the working copy; others do not.
-/// - 5: who writes without truncating joins the newest save, but for relays, whose clients may begin saves of their own by ftruncate(2);
-///   of two savers the last to publish wins, whole.
-/// - 6: nobody writes to a superseded version: such an open is sent on.
-/// - 7: when room is short a save becomes live; who renames or links what it is saving has it published first.
-/// - 8, 9: it is published when nobody can write to it any more, before that close(2) returns, or at fsync.
-/// - 10: it is discarded when it failed or its opener was killed, whoever else has the descriptor then. A redirection (the
-///   opener has exec'd, or others use its descriptor) outlives some signals.
-/// - 11: what goes on for long or pauses is a stream and no transaction.
-/// - 12: where the document's inode has to stay, the content goes there.
-/// - 13: a document that has lost its name drops its saves.
+/// **The rules** that comments cite by number are in Mount/DocumentMount/Saves/README.md.
 ///
 /// **The life of a save.**
 /// 1. OPEN with O_TRUNC comes with the published version. `open` says `.begin`; the mount makes a working copy and
@@ -37,7 +25,7 @@
 /// to its OPEN it counts as a holder of the version it was sent on to, which keeps that version where it is, but for a
 /// relay's that does not truncate. If it comes back with another version, it went there without a LOOKUP (/proc/self/fd,
 /// a file handle) or the walk took
-/// longer than the arrival patience; then it is served the current content by a handle on a node that stands for other
+/// longer than the arrival timeout; then it is served the current content by a handle on a node that stands for other
 /// content.
 ///
 /// **Late RELEASE.** A process's close(2) ends in FLUSH; RELEASE follows later. So a handle counts as open until it has

@@ -1,7 +1,8 @@
 /// What users have a daemon keep: one row for each thing, with what one user may have of it, and all users together.
 ///
 /// This is the only table of such bounds. To bound something else add a case with its row, take a share where the thing is
-/// made and give it back where it goes (`UserShares`), and add the row to the table in README.md: `quire status` then shows it.
+/// made and give it back where it goes (`UserShares`), and add the row to the table in Sources/quire/Help/users.md:
+/// `quire status` then shows it.
 /// What lies on disk is counted from there (`UserShares.set` and `note`), and is bounded by removing the oldest, not by refusing more.
 public enum SharedResource: Int, CaseIterable, Sendable {
     case connections

@@ -35,6 +35,8 @@ struct MountCommand: ParsableCommand {
               relay=NAME[:NAME…]           programs of these names serve others' files, as smbd and sftp-server do
               relay=none[:NAME…]           only those of these names, or none at all
               sync-saves                   a save is safe from a power cut when its close returns
+              coordination-timeout=SECONDS how long opens for writing, and claims, wait for the end of a claim (10)
+              presenter-timeout=SECONDS    how long a program that shows a document has to answer (2)
               keep-days=DAYS               how long 'quire recover' can bring back a save that was lost (7)
               keep-size=SIZE               how much is kept for it, such as 512M (1G)
             and what mount(8) and fstab use: nosuid, nodev, noexec, noatime, sync, dirsync, noauto, nofail, user, x-…

@@ -6,13 +6,13 @@ import Testing
 extension MountTests {
     /// The table of POSIX checks has the same outcome, line by line, on the plain folder and on the mount.
     struct PosixTests {
-        /// What Linux does on every FUSE file system before or without the daemon (README, "Differences from a plain folder").
+        /// What Linux does on every FUSE file system before or without the daemon (quire help limits).
         /// Collapsing and inserting ranges is refused; a lock conflict names the holder's process for OFD locks too.
         private static let ofEveryFuse = ["COLLAPSE_RANGE", "INSERT_RANGE", "tell of an OFD lock without a process"]
         /// Under passthrough the kernel keeps O_APPEND on the store's file when fcntl(2) takes it from the app's.
         private static let ofPassthrough = ["O_APPEND taken away by fcntl"]
 
-        /// A save is a version of its own (README, "Every save is a transaction"). Not where every name is live.
+        /// A save is a version of its own (quire help saves). Not where every name is live.
         private static let ofSaves = ["O_TRUNC keeps the inode", "opening with O_TRUNC is told as a modification"]
 
         /// The outcomes on plain folders, by account, file system and arguments: they are found out once.

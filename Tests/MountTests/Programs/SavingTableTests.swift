@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension MountTests {
-    /// The README's table of how programs save: each row is run, and its opens are counted as the row says.
+    /// The table of how programs save in Sources/quire/Help/saves.md: each row is run, and its opens are counted as the row says.
     @Suite(.sharedMounts)
     struct SavingTableTests {
         struct Program: Sendable {

@@ -65,7 +65,7 @@ extension MountTests {
         @Test(arguments: [SaveMount.root, .rootWithoutPassthrough])
         func noReadIsTornOfASaveBySmbd(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
-                // Calls that go by the kernel's size of the inode may meet its end too early, as smbd cuts documents off late (README).
+                // Calls that go by the kernel's size of the inode may meet its end too early, as smbd cuts documents off late (quire help saves).
                 #expect(try withSamba(mount, """
                     transfer() { client "$(tr '\\n' ';')"; }
                     \(puttingAndGetting("read pread read pread"))

@@ -45,7 +45,7 @@ extension MountTests {
             """
 
         /// With a second app that saves too, every open for reading still finds a whole version. What is opened through /proc/self/fd while
-        /// another inode is saved in its place may be extended with zeros by the kernel (README, "File servers and portals").
+        /// another inode is saved in its place may be extended with zeros by the kernel (quire help saves, "Limits").
         @Test(arguments: SaveMount.allCases)
         func noReadIsTornOfASaveByAnApp(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in

@@ -34,7 +34,7 @@ extension MountTests {
             try expectNoneTorn(kind, start: "reopened", reads: isLongRun ? 16_700 : 60, Self.readers)
         }
 
-        /// Savers that cut it off by ftruncate(2). Calls that go by the kernel's size of the inode may meet its end too early (README).
+        /// Savers that cut it off by ftruncate(2). Calls that go by the kernel's size of the inode may meet its end too early (quire help saves).
         @Test(arguments: SaveMount.allCases)
         func noReadIsTornOfASaveByFtruncate(kind: SaveMount) throws {
             try expectNoneTorn(kind, start: "late", reads: isLongRun ? 25_000 : 100, "read pread read pread")
