@@ -14,8 +14,9 @@ enum Screen {
         server = subprocess.Popen(["Xvfb", "-displayfd", str(written), "-screen", "0", "640x480x24", "-fbdir", scratch + "/screen",
                                    "-nolisten", "tcp"], pass_fds=[written], stderr=subprocess.DEVNULL)
         places = {name: scratch for name in ["HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME"]}
+        # GTK 4 draws its frames with all processors unless it draws by cairo: on a busy machine Nautilus then draws "Loading" for ever.
         screen = {**os.environ, **places, "DISPLAY": ":" + os.read(display, 16).decode().strip(), "QT_QPA_PLATFORM": "xcb",
-                  "GSETTINGS_BACKEND": "memory", "NO_AT_BRIDGE": "1"}
+                  "GSK_RENDERER": "cairo", "GSETTINGS_BACKEND": "memory", "NO_AT_BRIDGE": "1"}
         def run(*words):
             null = subprocess.DEVNULL
             return subprocess.Popen(words, env=screen, cwd="/", stdout=null, stderr=null, start_new_session=True)

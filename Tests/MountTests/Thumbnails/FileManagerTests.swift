@@ -13,13 +13,12 @@ extension MountTests {
 
             """
 
-        /// `look(FOLDER, RUNS)` is whether a file manager comes to show the colour there. Each run is given more time: on a busy machine
-        /// Nautilus may take a minute to start.
+        /// `look(FOLDER, RUNS)` is whether a file manager comes to show the colour there. Each run is given more time.
         private static let helpers = """
-            def look(folder, runs=4):
+            def look(folder, runs=5):
                 for attempt in range(runs):
                     program = run("dbus-run-session", name, mount + "/" + folder)
-                    limit, seen = time.monotonic() + 30 * 2 ** attempt, False
+                    limit, seen = time.monotonic() + 10 * 2 ** attempt, False
                     while time.monotonic() < limit and not seen:
                         seen = share(250, 10, 200) > 0.002
                         time.sleep(0.1)
