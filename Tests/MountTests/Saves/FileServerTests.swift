@@ -45,7 +45,8 @@ extension MountTests {
         private static let noneTorn = "\(TornReadTests.noneTorn)\n\(gets) got"
 
         /// Two clients put versions over the document while others read beneath; then clients get it while another program saves
-        /// beneath. `transfer` carries out the lines `put` and `get` that it reads.
+        /// beneath. `transfer` carries out the lines `put` and `get` that it reads; `getAgain` is called when
+        /// `$T/again` has lines that got nothing.
         private func puttingAndGetting(_ readers: String) -> String {
             """
             for n in $(seq 8); do SaveExerciser version "$T/new$n" $n $((4096 << n % 5)); done
@@ -56,9 +57,15 @@ extension MountTests {
             SaveExerciser loop doc 65536 300 & saver=$!
             for r in $(seq \(Self.gets / 500)); do
                 rm -f "$T"/got*; for n in $(seq 500); do echo "get doc $T/got$n"; done | transfer
+                for n in $(seq 500); do [ -e "$T/got$n" ] || echo "get doc $T/got$n"; done >"$T/again"
+                [ ! -s "$T/again" ] || getAgain
                 SaveExerciser check "$T"/got*; ls "$T"/got* | wc -l
-            done | awk '/^[0-9]+$/ { got += $1; next } 1; END { print got " got" }'
-            kill $saver; grep -h NT_STATUS "$T"/client.* | sort | uniq -c || true
+            done | awk '
+                /^[0-9]+$/ { got += $1; next }
+                /^again / { again += $2; next }
+                1
+                END { print got " got"; if (again > 2 + got / 1000) print again " had to be got again" }'
+            kill $saver; grep -h NT_STATUS "$T"/client.* | grep -v OBJECT_NAME_NOT_FOUND | sort | uniq -c || true
             """
         }
 
@@ -66,8 +73,11 @@ extension MountTests {
         func noReadIsTornOfASaveBySmbd(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
                 // Calls that go by the kernel's size of the inode may meet its end too early, as smbd cuts documents off late (quire help saves).
+                // smbd says "no such file" where what it has looked up is replaced before it opens it: on a plain folder with a program
+                // that saves by rename to 91 of 20,000 gets, on the mount to some 3 of 100,000.
                 #expect(try withSamba(mount, """
                     transfer() { client "$(tr '\\n' ';')"; }
+                    getAgain() { echo again $(wc -l <"$T/again"); transfer <"$T/again"; }
                     \(puttingAndGetting("read pread read pread"))
                     """, limit: .seconds(3600)) == Self.noneTorn)
             }
@@ -77,6 +87,7 @@ extension MountTests {
         func noReadIsTornOfASaveBySftp(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
                 #expect(try mount.shell("""
+                    getAgain() { cat "$T/again"; }
                     transfer() { { echo "cd $M"; cat; } | sftp -q -b - -D /usr/lib/openssh/sftp-server >"$T/client.$BASHPID" 2>&1; }
                     \(puttingAndGetting(TornReadTests.readers))
                     """, limit: .seconds(3600)) == Self.noneTorn)
