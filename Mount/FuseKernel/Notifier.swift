@@ -7,8 +7,10 @@ internal import Synchronization
 /// lock in the kernel, which an operation that waits for the daemon may hold. It is left to a process where that can be done
 /// (`FileSystemOperations.forget`), since a thread that waits there keeps the device open after the daemon's death.
 public final class Notifier: @unchecked Sendable {
+    public typealias Done = @Sendable () -> Void
+
     private struct State {
-        var queue = NoticeQueue<Signal>()
+        var queue = NoticeQueue<Done>()
         /// The kernel is too old to be told of all names at once.
         var tellsEachName = false
         var stopped = false
@@ -30,13 +32,10 @@ public final class Notifier: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - path: the folder's, below the mount's root; nil if it has none. Called on the notifier's thread.
-    ///   - seconds: waits until the kernel has done it, for so long at most: it may have to wait for a request that holds the
-    ///     folder's lock.
-    /// - Returns: whether it is known to have done it.
-    public func entryChanged(
-        in folder: NodeID, name: [UInt8], path: @escaping @Sendable () -> [UInt8]?, waitingAtMost seconds: Double? = nil
-    ) -> Bool {
-        enqueue(.entry(folder, name), path, waitingAtMost: seconds)
+    ///   - done: called on the notifier's thread when the kernel has been told, which may have had to wait for requests that hold the
+    ///     folder's lock; not called if the session ends before.
+    public func entryChanged(in folder: NodeID, name: [UInt8], path: @escaping @Sendable () -> [UInt8]?, done: Done? = nil) {
+        enqueue(.entry(folder, name), path, done)
     }
 
     /// Attributes, and what the kernel kept of a folder's listing or of a link.
@@ -50,7 +49,21 @@ public final class Notifier: @unchecked Sendable {
     public func contentsChanged(
         ofFile node: NodeID, path: @escaping @Sendable () -> [UInt8]?, waitingAtMost seconds: Double? = nil
     ) {
-        enqueue(.fileContents(node), path, waitingAtMost: seconds)
+        _ = waiting(atMost: seconds) { (done: Done?) in enqueue(.fileContents(node), path, done) }
+    }
+
+    /// Enqueues notices by `body` and waits until the one that is given the closure is done.
+    ///
+    /// - Parameter seconds: waits for so long at most; nil: not at all.
+    /// - Returns: whether it is known to be done.
+    public func waiting(atMost seconds: Double?, _ body: (Done?) -> Void) -> Bool {
+        guard let seconds else {
+            body(nil)
+            return false
+        }
+        let signal = Signal()
+        body { signal.signal() }
+        return signal.wait(seconds: seconds)
     }
 
     /// Attributes only. Takes no lock in the kernel: called at once, on any thread.
@@ -74,19 +87,13 @@ public final class Notifier: @unchecked Sendable {
         return write(fuse_session_fd(session), &header, MemoryLayout<quire_out_header>.size) > 0
     }
 
-    @discardableResult
-    private func enqueue(
-        _ notice: NoticeQueue<Signal>.Notice, _ path: NoticeQueue<Signal>.Path? = nil, waitingAtMost seconds: Double? = nil
-    ) -> Bool {
-        let done = seconds.map { _ in Signal() }
+    private func enqueue(_ notice: NoticeQueue<Done>.Notice, _ path: NoticeQueue<Done>.Path? = nil, _ done: Done? = nil) {
         let hasTooMany = state.withLock { state in
             if !state.stopped { state.queue.add(notice, path: path, awaiting: done.map { [$0] } ?? []) }
             return state.queue.hasTooManyEntries && !state.tellsEachName
         }
         if hasTooMany { tellOfAllNames() }
         wake.signal()
-        guard let done, let seconds else { return false }
-        return done.wait(seconds: seconds)
     }
 
     /// One notice in place of many. What it stands for has happened before.
@@ -94,7 +101,7 @@ public final class Notifier: @unchecked Sendable {
         let taken = state.withLock { $0.queue.replacingEntries() }
         guard !taken.isEmpty else { return }
         if everyNameChanged() {
-            for done in taken.flatMap(\.awaiting) { done.signal() }
+            for done in taken.flatMap(\.awaiting) { done() }
             return
         }
         state.withLock { state in
@@ -109,13 +116,13 @@ public final class Notifier: @unchecked Sendable {
             let batch = state.withLock { $0.queue.takeAll() }
             for one in batch where !state.withLock({ $0.stopped }) {
                 send(one.notice, one.path?())
-                for done in one.awaiting { done.signal() }
+                for done in one.awaiting { done() }
             }
             if state.withLock({ $0.stopped }) { return }
         }
     }
 
-    private func send(_ notice: NoticeQueue<Signal>.Notice, _ path: [UInt8]?) {
+    private func send(_ notice: NoticeQueue<Done>.Notice, _ path: [UInt8]?) {
         // ENOENT answers whatever the kernel does not know: nothing to forget, nothing to report.
         switch notice {
         case .entry(let folder, let name): forget(name, in: folder, at: path)

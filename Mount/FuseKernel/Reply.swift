@@ -61,7 +61,7 @@ extension Reply where Answer == OpenedFolder {
         var info = fuse_file_info()
         info.fh = folder.handle.rawValue
         info.cache_readdir = folder.cached ? 1 : 0
-        info.keep_cache = folder.cached ? 1 : 0
+        info.keep_cache = folder.cached && folder.keepsListing ? 1 : 0
         return fuse_reply_open(take(), &info) == 0
     }
 }

@@ -126,9 +126,12 @@ public struct OpenedFolder: Sendable {
     public var handle: HandleID
     /// The kernel may keep the listing until the folder changes.
     public var cached: Bool
-    public init(handle: HandleID, cached: Bool) {
+    /// What it has kept so far is right yet.
+    public var keepsListing: Bool
+    public init(handle: HandleID, cached: Bool, keepsListing: Bool = true) {
         self.handle = handle
         self.cached = cached
+        self.keepsListing = keepsListing
     }
 }
 

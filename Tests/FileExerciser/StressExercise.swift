@@ -63,7 +63,10 @@ struct TreeWalk {
                 continue
             }
             let found = try lstat(name)
-            try expect(found.inode == entry.inode, "\(name): listed with inode \(entry.inode), found with \(found.inode)")
+            try expect(
+                found.inode == entry.inode,
+                "\(name): listed with inode \(entry.inode), found with \(found.inode), \(found.links) links; "
+                    + Self.laterLook(at: [name], in: path))
             try expect(
                 entry.type == DT_UNKNOWN || entry.type == found.type >> 12, "\(name): listed with type \(entry.type)")
             if found.type == S_IFDIR {
@@ -115,11 +118,14 @@ struct TreeWalk {
         }
     }
     /// What the names stand for now and a second later: whether it was wrong for a moment only.
-    private static func laterLook(at names: [String]) -> String {
+    private static func laterLook(at names: [String], in folder: String? = nil) -> String {
         func look() -> String {
-            names.map { name in
+            let listed = folder.flatMap { try? entries(of: $0) } ?? []
+            return names.map { name in
                 let status = try? lstat(name)
-                return status.map { "inode \($0.inode) with \($0.links) links" } ?? "nothing"
+                let entry = listed.first { name.hasSuffix("/" + $0.text) }
+                return (status.map { "inode \($0.inode) with \($0.links) links, \($0.size) bytes" } ?? "nothing")
+                    + (entry.map { ", listed with \($0.inode)" } ?? "")
             }.joined(separator: ", ")
         }
         let now = look()

@@ -163,9 +163,11 @@ final class Node: @unchecked Sendable {
         func hasContent(of other: Seen) -> Bool { size == other.size && modified == other.modified }
     }
 
-    struct Link {
+    struct Link: Equatable {
         let parent: Node
         let name: EntryName
+
+        static func == (one: Link, other: Link) -> Bool { one.parent === other.parent && one.name == other.name }
     }
 
     /// The kernel's registration of the file that passthrough opens share.
@@ -339,6 +341,14 @@ extension Node {
 
     /// As deep as a path of PATH_MAX bytes can be.
     private static let maximumDepth = 2_048
+
+    /// Whether the name is one of those under which it was seen last.
+    func isKnown(as name: UnsafePointer<CChar>, in parent: Node) -> Bool {
+        state.withLock { state in
+            state.link.map { $0.parent === parent && $0.name.matches(name) } == true
+                || state.otherLinks.contains { $0.parent === parent && $0.name.matches(name) }
+        }
+    }
 
     var currentLink: Link? { state.withLock { $0.link } }
 

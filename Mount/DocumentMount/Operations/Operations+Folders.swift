@@ -31,12 +31,13 @@ extension MountedFileSystem {
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)
         let isTheSameForAll = node.staged.load().map { !$0.isUsed } ?? true
         let after = node.isRoot ? virtualFolders?.listed ?? [] : []
-        return opened(FolderHandle(.store(descriptor, after: after), shares, caller.uid), cached: cacheTime != .none && isTheSameForAll)
+        let handle = FolderHandle(.store(descriptor, after: after), shares, caller.uid)
+        return opened(handle, cached: cacheTime != .none && isTheSameForAll, keepsListing: !saves.isKernelBehind(on: node))
     }
 
-    private func opened(_ handle: FolderHandle, cached: Bool) -> OpenedFolder {
+    private func opened(_ handle: FolderHandle, cached: Bool, keepsListing: Bool = true) -> OpenedFolder {
         openHandles.add(1, ordering: .relaxed)
-        return OpenedFolder(handle: handle.handedToKernel(), cached: cached)
+        return OpenedFolder(handle: handle.handedToKernel(), cached: cached, keepsListing: keepsListing)
     }
 
     func readFolder(

@@ -87,6 +87,9 @@ extension MountedFileSystem {
                 over: document.map { Tunnel.Place(folder: places.newFolder, name: new.name, status: $0) },
                 in: new.parent, new.name, by: caller)
         }
+        // The kernel moves the entry that it has. If something was put there outside, it may not have heard of that yet.
+        let isKnown = node?.isKnown(as: old.name, in: old.parent) ?? false
+        let isTargetKnown = !exchanges || targetNode?.isKnown(as: new.name, in: new.parent) ?? false
         let rename = { () throws(Errno) in
             _ = try check(cl_renameat2(places.folder.number, old.name, places.newFolder.number, new.name, flags))
         }
@@ -99,6 +102,8 @@ extension MountedFileSystem {
             try expectingRemoval(of: old.name, in: old.parent, rename)
         }
         if isSameFile { return Move(isFolder: false, replaces: false, takesOver: .none, isNothing: !exchanges) }
+        if !isKnown { session.current?.notifier.nameChanged(EntryName(copying: new.name), in: new.parent, table) }
+        if !isTargetKnown { session.current?.notifier.nameChanged(EntryName(copying: old.name), in: old.parent, table) }
         replaced?.wentAway(in: new.parent, name: new.name, table)
         node?.moved(from: old.parent, name: old.name, to: new.parent, newName: new.name)
         node?.versions.load()?.note(EntryName(copying: new.name))

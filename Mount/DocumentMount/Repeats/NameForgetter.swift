@@ -93,11 +93,9 @@ final class NameForgetter: Sendable {
 extension Notifier {
     /// The name may stand for something else now, or for nothing.
     ///
-    /// - Parameter seconds: waits until the kernel knows, for so long at most; without it, for nothing.
-    /// - Returns: whether it is known to know.
-    @discardableResult
-    func nameChanged(_ name: EntryName, in folder: Node, _ table: NodeTable, waitingAtMost seconds: Double? = nil) -> Bool {
-        entryChanged(in: table.id(of: folder), name: Array(name.bytes), path: { folder.path?.bytes }, waitingAtMost: seconds)
+    /// - Parameter done: see `entryChanged`.
+    func nameChanged(_ name: EntryName, in folder: Node, _ table: NodeTable, done: Done? = nil) {
+        entryChanged(in: table.id(of: folder), name: Array(name.bytes), path: { folder.path?.bytes }, done: done)
     }
 
     /// A regular file's content, which the kernel writes out first where apps have stored something through mappings.

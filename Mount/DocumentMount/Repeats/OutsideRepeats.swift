@@ -127,7 +127,9 @@ final class OutsideRepeats: Sendable {
         guard let notifier = session.current?.notifier else { return }
         for place in change.places {
             guard let parent = table.known(place.folder) else { continue }
-            notifier.nameChanged(place.name, in: parent, table, waitingAtMost: isAwaited ? Self.patienceOfKernel : nil)
+            _ = notifier.waiting(atMost: isAwaited ? Self.patienceOfKernel : nil) { done in
+                notifier.nameChanged(place.name, in: parent, table, done: done)
+            }
             notifier.contentsChanged(of: table.id(of: parent))
         }
     }

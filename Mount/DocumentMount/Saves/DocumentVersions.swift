@@ -80,6 +80,10 @@ final class DocumentVersions: Sendable {
     /// So many of them the kernel is known to have forgotten.
     let forgottenEntries = Atomic<Int>(0)
 
+    var hasLastingEntries: Bool {
+        forgottenEntries.load(ordering: .relaxed) < lastingEntries.load(ordering: .sequentiallyConsistent)
+    }
+
     func noteLastingEntry() { lastingEntries.add(1, ordering: .sequentiallyConsistent) }
     /// A publication in place waits for the thread that copies, or is under way there.
     let isQueued = Atomic<Bool>(false)

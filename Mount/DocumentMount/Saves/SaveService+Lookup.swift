@@ -145,22 +145,32 @@ extension SaveService {
         if isActive || versions.wasJustReplaced { forgetName(of: versions) }
     }
 
-    /// Has the kernel look the document's name up when it is used next; for nothing waits.
-    private func forgetName(of versions: DocumentVersions) {
-        guard let link = versions.state.withLock({ $0.published })?.currentLink else { return }
-        session.current?.notifier.nameChanged(link.name, in: link.parent, table)
-    }
-
     /// A version was published: has the kernel forget an entry that leads to the one before and holds for long. It does so with the
     /// folder locked, when it has taken in the listings that are under way: those that were answered before the save. None of our
     /// locks is held.
     func forgetLastingEntries(_ versions: DocumentVersions, waits: Bool) {
+        guard versions.hasLastingEntries, let notifier = session.current?.notifier else { return }
+        _ = notifier.waiting(atMost: waits ? Self.longestWait : nil) { forgetName(of: versions, done: $0) }
+    }
+
+    /// Has the kernel look the document's name up when it is used next. It may be told only after a rename that holds the folder's lock,
+    /// which moves its entry: the document's new name is told of then.
+    func forgetName(of versions: DocumentVersions, done: Notifier.Done? = nil) {
+        guard let notifier = session.current?.notifier, let link = publishedLink(of: versions) else { done?(); return }
         let lasting = versions.lastingEntries.load(ordering: .sequentiallyConsistent)
-        guard versions.forgottenEntries.load(ordering: .relaxed) < lasting, let notifier = session.current?.notifier,
-            let link = versions.state.withLock({ $0.published })?.currentLink
-        else { return }
-        let isForgotten = notifier.nameChanged(link.name, in: link.parent, table, waitingAtMost: waits ? Self.longestWait : nil)
-        if isForgotten { versions.forgottenEntries.max(lasting, ordering: .relaxed) }
+        notifier.nameChanged(link.name, in: link.parent, table) { [self] in
+            guard let now = publishedLink(of: versions), now != link else {
+                versions.forgottenEntries.max(lasting, ordering: .relaxed)
+                done?()
+                return
+            }
+            forgetName(of: versions, done: done)
+        }
+    }
+
+    /// The published version's name, if the kernel may know another version by it.
+    private func publishedLink(of versions: DocumentVersions) -> Node.Link? {
+        versions.state.withLock { $0.published }?.currentLink
     }
 
     /// The kernel waits for the folder's lock, whose holder waits for one of our threads: there are more of these, but not

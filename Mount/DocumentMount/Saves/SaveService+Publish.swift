@@ -305,9 +305,7 @@ extension SaveService {
             if let document = found.1 { journal.touched(document, by: version.caller, nil, isIndexed: true) }
         }
         // The kernel may have it under the name still, and with it the space that it takes.
-        if let link = found.1?.currentLink {
-            session.current?.notifier.nameChanged(link.name, in: link.parent, table)
-        }
+        forgetName(of: versions)
         // Programs may watch the document by the inode that it had.
         if version.isExchanged { watches.superseded(version.node) } else { table.forget(version.node, count: 1) }
     }

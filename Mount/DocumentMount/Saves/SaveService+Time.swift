@@ -92,6 +92,9 @@ extension SaveService {
         for folder in folders { session.current?.notifier.attributesChangedNow(of: table.id(of: folder)) }
     }
 
+    /// Whether the kernel, which may keep the folder's listing, has yet to hear that a document in it was saved.
+    func isKernelBehind(on folder: Node) -> Bool { changedFolders.withLock { $0[ObjectIdentifier(folder)] != nil } }
+
     /// A document was written through another version's node: the kernel does not tell its watches.
     func writtenElsewhere(_ published: Node) {
         if watches.written(published) { clock.wake() }

@@ -70,6 +70,28 @@ extension MountTests {
             }
         }
 
+        /// The kernel keeps the entry that leads to what a killed saver has cut off until the daemon's process has it forgotten. A program
+        /// may rename the document before.
+        @Test(arguments: SaveMount.allCases)
+        func theNameIsTheDocumentsThoughItIsMovedBeforeTheKernelIsTold(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >first; echo old >doc") { (mount: Mount) throws in
+                let daemon = try #require(mount.daemon)
+                try mount.shell("""
+                    killed() { python3 -c 'import os, sys
+                    if os.fork() == 0: file = os.open(sys.argv[1], os.O_RDWR); os.ftruncate(file, 0); os.kill(os.getpid(), 9)
+                    os.wait()' "$1"; }
+                    is_shown() { [ "$(stat -c %i "$1")" = "$(stat -c %i "$S/$1")" ]; }
+                    cat first doc >"$T/read"
+                    # Has the daemon start the process.
+                    killed first; eventually 'is_shown first && pgrep -P \(daemon) -x quire-repeat >"$T/helpers"'
+                    helpers=$(cat "$T/helpers"); trap 'kill -CONT $helpers || true' EXIT; kill -STOP $helpers
+                    # For a second the mount takes any rename for one that may move such an entry.
+                    killed doc; sleep 1.2; mv doc moved; kill -CONT $helpers
+                    eventually is_shown moved; expect_equal "$(cat moved)" old
+                    """)
+            }
+        }
+
         /// A line that a program writes into a file which it keeps open.
         @Test(arguments: SaveMount.accounts)
         func whatStaysOpenIsThereAfterFiveSeconds(kind: SaveMount) throws {

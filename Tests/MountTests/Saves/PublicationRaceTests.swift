@@ -50,6 +50,23 @@ extension MountTests {
             }
         }
 
+        /// The kernel keeps listings, and does not see that a version has taken the document's name.
+        @Test(arguments: SaveMount.accounts)
+        func aListingAfterTheCloseHasTheInodeOfTheVersion(kind: SaveMount) throws {
+            try withSharedMount(kind, prepare: "echo old >doc; echo other >other") { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os
+                    def listed(): return {entry.name: entry.inode() for entry in os.scandir(".")}["doc"]
+                    wrong = 0
+                    for number in range(20):
+                        listed(); listed()
+                        with open("doc", "w") as file: file.write("new")
+                        wrong += listed() != os.stat("doc").st_ino
+                    print(wrong)
+                    """) == "0")
+            }
+        }
+
         /// A long publication in place holds up who opens the document for writing, and fails nobody.
         @Test(arguments: SaveMount.allCases)
         func opensForWritingAmidALongPublicationInPlaceWait(kind: SaveMount) throws {

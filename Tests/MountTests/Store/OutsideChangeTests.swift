@@ -107,6 +107,26 @@ extension MountTests {
             }
         }
 
+        /// The kernel moves the entry that it has when a program renames what was put there outside a moment ago.
+        @Test(arguments: SaveMount.accounts)
+        func whatIsMovedRightAfterAnOutsideRenameIsShown(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >first; echo old >doc") { (mount: Mount) throws in
+                let daemon = try #require(mount.daemon)
+                try mount.shell("""
+                    cat first doc >"$T/read"; echo new >"$S/first"
+                    eventually 'pgrep -P \(daemon) -x quire-repeat >"$T/helpers"'
+                    helpers=$(cat "$T/helpers"); trap 'kill -CONT $helpers || true' EXIT; kill -STOP $helpers
+                    for number in $(seq 10); do
+                        echo "text $number" >"$S/new"; stat doc >"$T/status"
+                        python3 -c 'import os, sys; os.rename(sys.argv[1] + "/new", sys.argv[1] + "/doc"); os.rename("doc", "moved")' "$S"
+                        sleep 0.3; mv moved doc
+                    done
+                    kill -CONT $helpers || true
+                    eventually '[ "$(stat -c "%i %s" doc)" = "$(stat -c "%i %s" "$S/doc")" ]'
+                    """)
+            }
+        }
+
         @Test func documentsTaggedBesideTheMountAreInTheirFolders() throws {
             try withMount(prepare: "echo a >a; echo b >b") { mount in
                 try mount.gathered()
