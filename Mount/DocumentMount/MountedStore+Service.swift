@@ -31,8 +31,14 @@ extension MountedStore {
     /// How many lists of virtual folders were made.
     public var listingsMade: Int { tagFolders.cache.made.load(ordering: .relaxed) + recents.cache.made.load(ordering: .relaxed) }
 
-    /// The names of the programs that count as serving others' files.
-    public var relays: [String] { configuration.options.relays }
+    /// The names of the programs that count as relays, and of those that are running and were recognised by what they do.
+    public var relays: [String] {
+        let recognised = fileSystem.saves.processes.recognisedRelays.compactMap { ProcessFacts.name(of: $0.id) }
+        return recognised.reduce(into: configuration.options.relays) { names, name in
+            // The kernel knows the first 15 bytes.
+            if !names.contains(where: { $0.utf8.prefix(15).elementsEqual(name.utf8) }) { names.append(name) }
+        }
+    }
 
     /// Why there is no passthrough; nil when there is.
     public var passthroughReason: String? {

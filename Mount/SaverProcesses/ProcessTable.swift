@@ -24,6 +24,7 @@ public final class ProcessTable: Sendable {
     let listsEveryone: Bool
     /// The names of relays, as `StatLine.name` has them.
     private let relays: Set<UInt64>
+    let reopeners = Reopeners()
 
     /// Nil without /proc.
     /// - Parameter relays: the names of programs that serve others' files, as ps(1) shows them.
@@ -51,9 +52,6 @@ public final class ProcessTable: Sendable {
 
     /// Whether a thread works for an io_uring: what it opens may be a file that no descriptor is on. As much as `process(of:)`.
     public func isRingWorker(_ thread: pid_t) -> Bool { lookUp(thread)?.isRingWorker ?? false }
-
-    /// Whether a thread is of a program that serves others' files. As much as `process(of:)`.
-    public func isRelay(_ thread: pid_t) -> Bool { lookUp(thread)?.isRelay ?? false }
 
     /// The parent, the parent's parent and so on, as far as they bear on whether a process comes from a save begun at
     /// `moment`: up to the first that is not younger, that one included. Empty for a process that is not younger itself.
@@ -92,19 +90,23 @@ public final class ProcessTable: Sendable {
         }
     }
 
-    private func lookUp(_ thread: pid_t) -> KnownThread? {
+    func lookUp(_ thread: pid_t) -> KnownThread? {
         guard thread > 0 else { return nil }
         let now = KnownThreads.now
         if let found = known.find(thread, now) { return found }
         guard let (id, isRingWorker) = identity(of: thread) else { return nil }
         // An exec keeps number and start, but hides the start while it lasts.
         guard let stat = proc.stat(of: id) else { return proc.isInExec(id) ? known.find(id, now, inExec: true) : nil }
+        let process = SaveProcess(id: id, start: stat.start)
         let found = KnownThread(
-            thread: thread, process: SaveProcess(id: id, start: stat.start), parent: stat.parent, isRingWorker: isRingWorker,
-            isRelay: relays.contains(stat.name), since: now)
+            thread: thread, process: process, parent: stat.parent, isRingWorker: isRingWorker,
+            isRelay: relays.contains(stat.name) || reopeners.isServer(process), since: now)
         known.remember(found)
         return found
     }
+
+    /// Has the thread looked at anew when it is asked about next.
+    func forget(_ thread: pid_t) { known.forget(thread) }
 
     /// The process (thread group) that a thread is of.
     func group(of thread: pid_t) -> pid_t? { identity(of: thread)?.process }
@@ -175,5 +177,9 @@ private final class KnownThreads: @unchecked Sendable {
 
     func remember(_ thread: KnownThread) {
         lock.withLock { threads[Int(thread.thread) % Self.places] = thread }
+    }
+
+    func forget(_ thread: pid_t) {
+        lock.withLock { if threads[Int(thread) % Self.places]?.thread == thread { threads[Int(thread) % Self.places] = nil } }
     }
 }

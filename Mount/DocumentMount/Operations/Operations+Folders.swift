@@ -32,7 +32,7 @@ extension MountedFileSystem {
         let isTheSameForAll = node.staged.load().map { !$0.isUsed } ?? true
         let after = node.isRoot ? virtualFolders?.listed ?? [] : []
         let handle = FolderHandle(.store(descriptor, after: after), shares, caller.uid)
-        return opened(handle, cached: cacheTime != .none && isTheSameForAll, keepsListing: !saves.isKernelBehind(on: node))
+        return opened(handle, cached: cacheTime != .none && isTheSameForAll, keepsListing: !saves.changedFolders.contains(node))
     }
 
     private func opened(_ handle: FolderHandle, cached: Bool, keepsListing: Bool = true) -> OpenedFolder {

@@ -56,6 +56,7 @@ extension SaveService {
     private func opened(
         _ node: Node, flags: Int32, _ caller: Caller, creates: Bool, _ isRepeated: Bool
     ) throws(Errno) -> Opening {
+        if isRepeated { processes.noteReopening(by: caller.thread) }
         var request = OpenRequest(
             version: node.versionID, handle: FileHandle.nextSaveHandle,
             caller: SaveCaller(thread: ThreadID(caller.thread), process: placeholder(caller)),

@@ -126,7 +126,7 @@ extension SaveService {
         }
         journal.written(version.node, version.caller)
         // Its times changed in the store, and the kernel did not do it.
-        changedFolders.withLock { $0[ObjectIdentifier(link.parent)] = link.parent }
+        changedFolders.add(link.parent)
         // Who has the old version open sees that it has no name any more.
         if published.state.withLock({ !$0.handles.isEmpty }) {
             session.current?.notifier.attributesChangedNow(of: table.id(of: published))

@@ -85,15 +85,8 @@ extension SaveService {
 
     /// Ten times a second for all that was saved meanwhile: each save alone would have the kernel ask for its folder's times.
     private func tellOfFolders() {
-        let folders = changedFolders.withLock { folders in
-            defer { folders = [:] }
-            return folders.values
-        }
-        for folder in folders { session.current?.notifier.attributesChangedNow(of: table.id(of: folder)) }
+        changedFolders.tellOfAll { session.current?.notifier.attributesChangedNow(of: table.id(of: $0)) }
     }
-
-    /// Whether the kernel, which may keep the folder's listing, has yet to hear that a document in it was saved.
-    func isKernelBehind(on folder: Node) -> Bool { changedFolders.withLock { $0[ObjectIdentifier(folder)] != nil } }
 
     /// A document was written through another version's node: the kernel does not tell its watches.
     func writtenElsewhere(_ published: Node) {

@@ -32,8 +32,7 @@ final class SaveService: Sendable {
     let sentOn = SentOnThreads()
     /// The same for rename(2) of a name that a claim is about to have for itself.
     let sentOnToRename = SentOnThreads()
-    /// Leaf. Folders in which versions were put under names, of which the kernel is to be told.
-    let changedFolders = Guarded<[ObjectIdentifier: Node]>([:])
+    let changedFolders = ChangedFolders()
     /// Leaf. Working copies that were not published and are open yet.
     let discarded = Guarded<[ObjectIdentifier: WorkingVersion]>([:])
     /// Threads that wait for saves to end.

@@ -52,6 +52,9 @@ extension Workspaces {
     /// A document that was opened for writing and not written is let be.
     private func isUntouched(_ place: Place, _ claim: ClaimID) -> Bool {
         guard let names = place.folder.staged.load(), let folder = try? locator.folder(place.folder) else { return false }
+        if let staged = names[place.name, claim], let hidden = staged.hidden, staged.copy?.isUntouched(in: folder) == true {
+            known(hidden, in: folder).map(awaitReleases)
+        }
         return names.changing.withLock {
             guard let staged = names[place.name, claim], let hidden = staged.hidden, let copy = staged.copy,
                 copy.isUntouched(in: folder)
@@ -66,6 +69,18 @@ extension Workspaces {
             return true
         }
     }
+
+    /// Where programs of the claim have closed their last descriptors, RELEASE is under way.
+    private func awaitReleases(of version: Node) {
+        saves.waitWhile(looks: Self.releaseLooks) {
+            version.state.withLock { state in
+                !state.handles.isEmpty && state.handles.allSatisfy { $0.isFlushed.load(ordering: .relaxed) }
+            }
+        }
+    }
+
+    /// 0.2 s and more.
+    private static let releaseLooks = 4_000
 
     private func known(_ name: EntryName, in folder: Descriptor) -> Node? {
         var status = cl_status()

@@ -57,6 +57,20 @@ extension MountTests {
             }
         }
 
+        /// It has a FUSE device open, and opens documents by descriptors that it keeps. Both apps have one inode of its mount, with one
+        /// size, so the versions are of one size.
+        @Test(arguments: SaveMount.accounts)
+        func aPortalIsRecognisedByWhatItDoes(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options + ["relay=none"], prepare: "printf old >doc") { (mount: Mount) throws in
+                #expect(try shell(mount, "doc", """
+                    quire status . | grep 'relays '
+                    printf first >"$ONE"; while [ "$(cat doc)" != first ]; do sleep 0.05; done
+                    quire status . | grep 'relays '
+                    exec 5>"$ONE"; printf other >&5; cat "$TWO" doc; exec 5>&-
+                    """) == "  relays       none\n  relays       xdg-document-po\nfirstfirst")
+            }
+        }
+
         @Test(arguments: SaveMount.accounts)
         func anAppReadsWholeVersionsOfASaverBeneath(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
