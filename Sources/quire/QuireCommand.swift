@@ -18,9 +18,9 @@ struct QuireCommand: ParsableCommand {
             """,
         version: quireVersion,
         subcommands: [
-            MountCommand.self, UnmountCommand.self, StatusCommand.self, TagCommand.self, RecentsCommand.self,
-            WatchCommand.self, CoordinateCommand.self, RecoverCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self,
-            DoctorCommand.self, HelpCommand.self, RepeatCommand.self, GuardCommand.self,
+            MountCommand.self, UnmountCommand.self, EnableCommand.self, DisableCommand.self, StatusCommand.self, TagCommand.self,
+            RecentsCommand.self, WatchCommand.self, CoordinateCommand.self, RecoverCommand.self, ThumbnailCommand.self,
+            PreviewCommand.self, TypesCommand.self, DoctorCommand.self, HelpCommand.self, RepeatCommand.self, GuardCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

@@ -223,6 +223,15 @@ struct StoreLockTests {
     }
 }
 
+struct ServiceUnitTests {
+    /// What systemd-escape --path prints.
+    @Test(arguments: [
+        ("/", "-"), ("/srv/docs", "srv-docs"), ("//srv//docs/", "srv-docs"), ("/home/me/My Documents", #"home-me-My\x20Documents"#),
+        ("/.a/.b-c", #"\x2ea-.b\x2dc"#), ("/é", #"\xc3\xa9"#), ("/a:b_c.d\u{1}", #"a:b_c.d\x01"#),
+    ])
+    func aPathIsEscapedInAUnitsName(path: String, name: String) { #expect(ServiceUnit.escaped(Array(path.utf8)) == name) }
+}
+
 struct CanonicalPathTests {
     @Test func linksDotsAndSlashesAreResolved() throws {
         try withFolder { folder in

@@ -122,6 +122,12 @@ public struct MountOptions: Hashable, Sendable {
         return choice
     }
 
+    /// Quire's own options and the kernel's, as they are completed: those that take a value end in `=`.
+    public static let names: [String] = {
+        let withValue = ["passthrough", "restart", "virtual"] + saveOptionNames.filter { $0 != "sync-saves" }
+        return (["allow_other", "nonempty", "ro", "rw", "sync-saves"] + withValue.map { $0 + "=" } + opposites.keys).sorted()
+    }()
+
     /// The known option that differs least from `name`, if by two fifths of its letters at most.
     private static func nearest(to name: String) -> String? {
         let known =

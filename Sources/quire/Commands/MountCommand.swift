@@ -55,15 +55,15 @@ struct MountCommand: ParsableCommand {
             Exit codes: 0 mounted; 1 not mounted, and nothing was changed; 64 the command line is wrong.
             """)
 
-    @Argument(help: "The folder of documents.")
+    @Argument(help: "The folder of documents.", completion: .directory)
     var store: PathArgument
 
-    @Argument(help: "Where it is to appear; STORE itself if left out.")
+    @Argument(help: "Where it is to appear; STORE itself if left out.", completion: .directory)
     var mountpoint: PathArgument?
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("options")],
-        help: ArgumentHelp("Mount options, as in fstab.", valueName: "opt[,opt…]"))
+        help: ArgumentHelp("Mount options, as in fstab.", valueName: "opt[,opt…]"), completion: .mountOptions)
     var options: [String] = []
 
     @Flag(help: "Stay in the foreground and log to standard error.")

@@ -34,7 +34,7 @@ struct TagAddCommand: ParsableCommand {
             Exit codes: 0 all have the tag; 1 some path failed, the others have it; 64 the command line is wrong.
             """)
 
-    @Argument(help: "The tag.") var tag: String
+    @Argument(help: "The tag.", completion: .knownTags) var tag: String
     @Argument(help: "Documents.") var paths: [PathArgument]
 
     func run() throws {
@@ -55,7 +55,7 @@ struct TagRemoveCommand: ParsableCommand {
             Exit codes: 0 none has the tag; 1 some path failed; 64 the command line is wrong.
             """)
 
-    @Argument(help: "The tag.") var tag: String
+    @Argument(help: "The tag.", completion: .knownTags) var tag: String
     @Argument(help: "Documents.") var paths: [PathArgument]
 
     func run() throws {
@@ -118,7 +118,7 @@ struct TagRenameCommand: ParsableCommand {
             Exit codes: 0 renamed; 1 failed; 64 the command line is wrong.
             """)
 
-    @Argument(help: "The tag's name until now.") var old: String
+    @Argument(help: "The tag's name until now.", completion: .knownTags) var old: String
     @Argument(help: "Its new name.") var new: String
     @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
 

@@ -29,7 +29,7 @@ struct UnmountCommand: ParsableCommand {
     private static let patienceWithAnybody = Duration.seconds(0.2)
     private static let timeUnremarked = Duration.seconds(2)
 
-    @Argument(help: "The folder where the store is mounted.")
+    @Argument(help: "The folder where the store is mounted.", completion: .mountPoints)
     var mountpoint: PathArgument
 
     @Flag(help: "Free the mount point at once; the mount ends when its last user leaves.")

@@ -35,6 +35,7 @@ enum MountDaemon {
             defer { server.stop() }
             SignalWaiter.start { signal in
                 log.notice("asked to end", metadata: ["signal": "\(signal)"])
+                ServiceManager.notify(.stopping)
                 store.requestUnmount()
             }
             let daemonGuard = DaemonGuard(try store.duplicateDevice(), log: log)
@@ -45,6 +46,7 @@ enum MountDaemon {
                     daemonGuard.waitUntilReady()
                     log.notice("serving", metadata: ["mountpoint": "\(shown(configuration.mountPoint))"])
                     onReady()
+                    ServiceManager.notify(.ready("serving \(shown(configuration.mountPoint))"))
                     sweep.start()
                 },
                 lettingGo: { daemonGuard.dismiss() })

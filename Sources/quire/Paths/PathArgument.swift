@@ -25,5 +25,7 @@ struct PathArgument: ExpressibleByArgument {
         }
     }
 
+    static var defaultCompletionKind: CompletionKind { .file() }
+
     var description: String { String(decoding: bytes, as: UTF8.self) }
 }

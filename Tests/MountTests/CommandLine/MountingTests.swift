@@ -52,6 +52,23 @@ extension MountTests {
                 """, in: "/")
         }
 
+        /// As systemd starts it (Type=notify), with a socket that has a path or an abstract name.
+        @Test(arguments: ["/", "@"])
+        func theServiceManagerIsToldWhenTheMountAnswers(kind: String) throws {
+            let mount = try Mount(.user)
+            defer { mount.end() }
+            #expect(try mount.python("""
+                import os, socket, subprocess
+                S, M, T = (os.environ[name] for name in "SMT")
+                notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); notices.settimeout(60)
+                name = T + "/notify"; notices.bind(name if "\(kind)" == "/" else "\\0" + name)
+                environment = dict(os.environ, NOTIFY_SOCKET=name if "\(kind)" == "/" else "@" + name)
+                daemon = subprocess.Popen(["quire", "mount", S, M, "--foreground"], env=environment, stderr=open(T + "/log", "w"))
+                print(notices.recv(4096).decode().split("\\n")[0], os.path.ismount(M))
+                daemon.terminate(); print(notices.recv(4096).decode(), daemon.wait())
+                """, in: "/") == "READY=1 True\nSTOPPING=1 0")
+        }
+
         @Test(arguments: ["mkdir", "touch", "ln -s /var"])
         func nobodyKeepsOthersFromMountingByANameInTmp(command: String) throws {
             let mount = try Mount(.user)

@@ -1,0 +1,29 @@
+import ArgumentParser
+import CoordinationService
+import DocumentMount
+import StorePrimitives
+
+/// What the shell completes beside files.
+extension CompletionKind {
+    /// The tags of the mount that the command means without a path.
+    static var knownTags: CompletionKind {
+        .custom { _, _, _ in
+            guard let entry = try? MountLocator.mount(meant: nil),
+                let tags = try? MountLocator.ask(entry, { (service) throws(ServiceCallError) in try service.tags() })
+            else { return [] }
+            return tags.map(\.name)
+        }
+    }
+
+    static var mountPoints: CompletionKind {
+        .custom { _, _, _ in MountTable.current().quireMounts.map { String(decoding: $0.mountPoint, as: UTF8.self) } }
+    }
+
+    /// The last option of a list with commas.
+    static var mountOptions: CompletionKind {
+        .custom { _, _, prefix in
+            let before = prefix.split(separator: ",", omittingEmptySubsequences: false).dropLast().map { $0 + "," }.joined()
+            return MountOptions.names.map { before + $0 }
+        }
+    }
+}

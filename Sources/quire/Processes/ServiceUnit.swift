@@ -1,0 +1,55 @@
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// The systemd unit that mounts a store: `quire@STORE.service`, root's or the user's own.
+package struct ServiceUnit {
+    let name: String
+    private let scope: [String]
+
+    /// - Parameter store: its canonical path.
+    init(store: [UInt8]) {
+        name = "quire@\(Self.escaped(store)).service"
+        scope = getuid() == 0 ? [] : ["--user"]
+    }
+
+    /// Starts it now and at each login, for root at each boot.
+    func enable() throws(CommandFailure) { try run("enable") }
+
+    /// Ends it, and does not start it any more.
+    func disable() throws(CommandFailure) { try run("disable") }
+
+    private func run(_ verb: String) throws(CommandFailure) {
+        let arguments = scope + [verb, "--now", "--quiet", name]
+        let command = (["systemctl"] + arguments).joined(separator: " ")
+        let hint = "without systemd use fstab (quire help mounting)"
+        let result: (status: Int32, errors: String)
+        do throws(Errno) {
+            result = try ChildProcess.run("systemctl", arguments.map { Array($0.utf8) })
+        } catch {
+            throw CommandFailure("systemctl cannot be run: \(error); \(hint)")
+        }
+        guard result.status == 0 else {
+            let reason = result.errors.split(separator: "\n").last.map(String.init) ?? "it ended with \(result.status)"
+            throw CommandFailure("'\(shown(command))' failed: \(shown(reason)); \(hint)")
+        }
+    }
+
+    /// A path in a unit's name (systemd.unit(5), "String escaping for inclusion in unit names").
+    package static func escaped(_ path: [UInt8]) -> String {
+        let parts = path.split(separator: UInt8(ascii: "/"))
+        guard !parts.isEmpty else { return "-" }
+        var text = ""
+        for (index, byte) in parts.joined(separator: [UInt8(ascii: "/")]).enumerated() {
+            switch byte {
+            case UInt8(ascii: "/"): text += "-"
+            case UInt8(ascii: ".") where index > 0: text += "."
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: ":"), UInt8(ascii: "_"):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default: text += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+        return text
+    }
+}
