@@ -1,0 +1,85 @@
+# Lines of code that the new names make longer than 132 columns: (file, line, lines).
+FIXES=[
+("Mount/DocumentMount/Events/EventHub.swift","by: account(of: pending.actor), folder: pending.folder","by: account(of: pending.actor), folder: pending.folder"),
+("Mount/DocumentMount/MountedStore+Thumbnails.swift","        guard let thumbnails = fileSystem.thumbnails, thumbnails.access.may(caller, path, R_OK) else { throw .noSuchFileOrDirectory }\n",
+"        guard let thumbnails = fileSystem.thumbnails, thumbnails.access.may(caller, path, R_OK)\n        else { throw .noSuchFileOrDirectory }\n"),
+("Mount/DocumentMount/Operations/MountedFileSystem.swift","""                parts.thumbnailer, store: store, mountPoint: parts.mountPoint, access: parts.access, replayer: replayer, table: table,
+                session: session, shares: shares, log: log)
+""","""                parts.thumbnailer, store: store, mountPoint: parts.mountPoint, access: parts.access, replayer: replayer,
+                table: table, session: session, shares: shares, log: log)
+"""),
+("Mount/DocumentMount/Operations/MountedFileSystem.swift","            if lookupResult == .gone || lookupResult == .doubtful || lookupResult == .new && !isCertain && !isThere(node, name, folder) {\n",
+"            if lookupResult == .gone || lookupResult == .doubtful\n                || lookupResult == .new && !isCertain && !isThere(node, name, folder)\n            {\n"),
+("Mount/DocumentMount/Operations/Operations+Snapshots.swift","        guard tags.access.isUnlimited(credentials) || tags.access.may(credentials, use: inode, R_OK) else { throw .permissionDenied }\n",
+"        guard tags.access.isUnlimited(credentials) || tags.access.may(credentials, use: inode, R_OK)\n        else { throw .permissionDenied }\n"),
+("Mount/DocumentMount/Previews/Operations+Previews.swift","        let request = PreviewService.Request(user: caller.uid) { lookups.isWaiting(awaited) } completion: { lookups.finished(awaited) }\n",
+"        let request = PreviewService.Request(user: caller.uid) {\n            lookups.isWaiting(awaited)\n        } completion: {\n            lookups.finished(awaited)\n        }\n"),
+("Mount/DocumentMount/Saves/SaveService+OnHandle.swift","    private func redirectToCopy(_ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions) -> Attempt {\n",
+"    private func redirectToCopy(\n        _ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions\n    ) -> Attempt {\n"),
+("Mount/DocumentMount/Saves/SaveService+Open.swift","                if request.version != version, versions.isSuperseded(node), !mayBeRedirected(caller, from: node, to: current, use: use) {\n",
+"                if request.version != version, versions.isSuperseded(node),\n                    !mayBeRedirected(caller, from: node, to: current, use: use)\n                {\n"),
+("Mount/DocumentMount/Snapshots/SnapshotService.swift","    private func share(of holder: Credentials) -> SnapshotShare { SnapshotShare(holder, actingUser: privileges.user(holder), shares) }\n",
+"    private func share(of holder: Credentials) -> SnapshotShare {\n        SnapshotShare(holder, actingUser: privileges.user(holder), shares)\n    }\n"),
+("Mount/DocumentMount/Thumbnails/DocumentThumbnails.swift","""        _ thumbnailer: Thumbnailer, store: Descriptor, mountPoint: [UInt8], access: AccessChecker, replayer: Replayer, table: NodeTable,
+        session: SessionReference, shares: UserShares, log: Logger
+""","""        _ thumbnailer: Thumbnailer, store: Descriptor, mountPoint: [UInt8], access: AccessChecker, replayer: Replayer,
+        table: NodeTable, session: SessionReference, shares: UserShares, log: Logger
+"""),
+("Mount/DocumentMount/Thumbnails/FileManagerLookups.swift","zip(links, access.filter(links.map(\\.1), caller)) where isAccessible && !lookups.isOver {","zip(links, access.filter(links.map(\\.1), caller))\n        where isAccessible && !lookups.isOver {"),
+("Mount/DocumentMount/Thumbnails/Operations+Thumbnails.swift","access.filter(paths, caller)) where isAccessible && !lookups.isOver {","access.filter(paths, caller))\n        where isAccessible && !lookups.isOver {"),
+("Mount/DocumentMount/Thumbnails/Operations+Thumbnails.swift","                render(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .browsed, for: caller.uid) { [weak self] outcome in\n",
+"                let isFolder = status.st.st_mode & S_IFMT == S_IFDIR\n                render(path, isFolder: isFolder, size, .browsed, for: caller.uid) { [weak self] outcome in\n"),
+("Mount/DocumentMount/Thumbnails/PendingLookups.swift","""                NamedThread("quire-lookups") { [unowned self] in answer() }, NamedThread("quire-follow") { [unowned self] in work() },
+""","""                NamedThread("quire-lookups") { [unowned self] in answer() },
+                NamedThread("quire-follow") { [unowned self] in work() },
+"""),
+("Package.swift","""        .systemLibrary(name: "CGio", path: "Sources/DocumentRendering/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+""","""        .systemLibrary(
+            name: "CGio", path: "Sources/DocumentRendering/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+"""),
+("Package.swift","""            name: "ProcessInspection", dependencies: ["Coordination", "StorePrimitives", "CLinux"], path: "Mount/ProcessInspection"),
+""","""            name: "ProcessInspection", dependencies: ["Coordination", "StorePrimitives", "CLinux"],
+            path: "Mount/ProcessInspection"),
+"""),
+("Package.swift","""                "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering", "WorkerProtocol",
+                "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+""","""                "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering",
+                "WorkerProtocol", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+"""),
+("Sources/DocumentRendering/Previews/Renderer+Previews.swift","        if firstPage == nil, failure == nil { failure = RenderRefusal(","        if firstPage == nil, failure == nil {\n            failure = RenderRefusal("),
+("Sources/DocumentRendering/Previews/Renderer+Previews.swift","documents of type \\(type)\", lasts: .always) }\n","documents of type \\(type)\", lasts: .always)\n        }\n"),
+("Sources/DocumentRendering/Previews/Renderer+Previews.swift","    func part(_ part: PreviewPart, of preview: Preview, pixels: Int, _ thumbnailer: Thumbnailer) throws(RenderRefusal) -> Descriptor {\n",
+"    func part(\n        _ part: PreviewPart, of preview: Preview, pixels: Int, _ thumbnailer: Thumbnailer\n    ) throws(RenderRefusal) -> Descriptor {\n"),
+("Sources/DocumentRendering/Previews/Thumbnailer+Previews.swift","        perform(user, isWanted, completion) { (renderer, thumbnailer) throws(RenderRefusal) in try renderer.preview(of: subject, thumbnailer) }\n",
+"        perform(user, isWanted, completion) { (renderer, thumbnailer) throws(RenderRefusal) in\n            try renderer.preview(of: subject, thumbnailer)\n        }\n"),
+("Sources/RenderingWorker/ArchiveReader.swift","    private var failure: WorkRefusal { WorkRefusal(archive_error_string(archive).map { String(cString: $0) } ?? \"it is not an archive\") }\n",
+"    private var failure: WorkRefusal {\n        WorkRefusal(archive_error_string(archive).map { String(cString: $0) } ?? \"it is not an archive\")\n    }\n"),
+("Sources/RenderingWorker/MediaPicture.swift","        guard let pixels = cm_frame(media, Int32(maximum), &width, &height) else { throw WorkRefusal(\"it has no cover and no picture\") }\n",
+"        guard let pixels = cm_frame(media, Int32(maximum), &width, &height)\n        else { throw WorkRefusal(\"it has no cover and no picture\") }\n"),
+("Sources/RenderingWorker/Picture.swift","        guard bands == 3 || bands == 4, max(width, height) <= WorkLimits.side else { throw WorkRefusal(\"its colours are not known\") }\n",
+"        guard bands == 3 || bands == 4, max(width, height) <= WorkLimits.side\n        else { throw WorkRefusal(\"its colours are not known\") }\n"),
+("Sources/RenderingWorker/ProgramRun.swift","    static func convert(_ command: [String], suffix: String, _ files: WorkFiles, result path: String) throws(WorkRefusal) -> [UInt8] {\n",
+"    static func convert(\n        _ command: [String], suffix: String, _ files: WorkFiles, result path: String\n    ) throws(WorkRefusal) -> [UInt8] {\n"),
+("Sources/RenderingWorker/ProgramRun.swift","    private static func result(of command: [String], suffix: String, _ files: WorkFiles, at path: String) throws(WorkRefusal) -> Int32 {\n",
+"    private static func result(\n        of command: [String], suffix: String, _ files: WorkFiles, at path: String\n    ) throws(WorkRefusal) -> Int32 {\n"),
+("Sources/RenderingWorker/RenderingWorker.swift","    private static func render(_ subject: WorkRequest.Subject, _ input: Int32, maximum: Int, page: Int) throws(WorkRefusal) -> Picture {\n",
+"    private static func render(\n        _ subject: WorkRequest.Subject, _ input: Int32, maximum: Int, page: Int\n    ) throws(WorkRefusal) -> Picture {\n"),
+("Sources/quire/Thumbnails/ThumbnailWarming.swift","                    do throws(CommandFailure) { _ = try all[number].source.render(all[number].path, size) } catch { failure = error }\n",
+"                    do throws(CommandFailure) {\n                        _ = try all[number].source.render(all[number].path, size)\n                    } catch {\n                        failure = error\n                    }\n"),
+("Tests/DocumentIndexTests/OpeningTests.swift","""creators: [anna]), TagSummary(tag: tag("x"), count: 2, creators: [UserID(0)]),
+                TagSummary(tag: tag("y"), count: 1),
+""","""creators: [anna]),
+                TagSummary(tag: tag("x"), count: 2, creators: [UserID(0)]), TagSummary(tag: tag("y"), count: 1),
+"""),
+]
+FIXES+=[
+("Mount/FuseServer/RequestBytes.swift","        return (header, HeldShares(user: isUsers ? UInt64(accounts.owner(of: found.uid)) &+ 1 : 0, item: item, device: share.device))\n",
+"        let user = isUsers ? UInt64(accounts.owner(of: found.uid)) &+ 1 : 0\n        return (header, HeldShares(user: user, item: item, device: share.device))\n"),
+("Tests/DocumentMountTests/RequestSharesTests.swift","""        func ask(_ opcode: UInt32 = write, _ claim: RequestShares.HeldShares = .init(user: 1001), at time: Int64 = 0, size: Int = 100)
+            -> RequestShares.Decision
+        {
+""","""        func ask(
+            _ opcode: UInt32 = write, _ claim: RequestShares.HeldShares = .init(user: 1001), at time: Int64 = 0, size: Int = 100
+        ) -> RequestShares.Decision {
+"""),
+]
