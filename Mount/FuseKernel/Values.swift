@@ -126,7 +126,7 @@ public struct OpenedFolder: Sendable {
     public var handle: HandleID
     /// The kernel may keep the listing until the folder changes.
     public var cached: Bool
-    /// What it has kept so far is right yet.
+    /// The kernel keeps the listing that it has of the folder; else it drops that first.
     public var keepsListing: Bool
     public init(handle: HandleID, cached: Bool, keepsListing: Bool = true) {
         self.handle = handle

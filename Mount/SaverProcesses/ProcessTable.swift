@@ -179,6 +179,7 @@ private final class KnownThreads: @unchecked Sendable {
         lock.withLock { threads[Int(thread.thread) % Self.places] = thread }
     }
 
+    /// Of a thread that was looked up: its number is positive.
     func forget(_ thread: pid_t) {
         lock.withLock { if threads[Int(thread) % Self.places]?.thread == thread { threads[Int(thread) % Self.places] = nil } }
     }

@@ -3,7 +3,7 @@ import CoordinationService
 import DocumentMount
 import StorePrimitives
 
-/// What the shell completes beside files.
+/// Completions by the shell of other words than files.
 extension CompletionKind {
     /// The tags of the mount that the command means without a path.
     static var knownTags: CompletionKind {
