@@ -22,8 +22,9 @@ struct UnmountCommand: ParsableCommand {
 
     /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
     private static let patience = Duration.seconds(60)
+    /// Root sees all processes, except those that are ending, which may take long on a busy machine.
     private static let patienceWithOwn = Duration.seconds(30)
-    /// It may be one of these a moment later, or of another user.
+    /// It may be one of the daemon's a moment later, or of another user.
     private static let patienceWithUnseen = Duration.seconds(5)
     /// A program may just be ending.
     private static let patienceWithAnybody = Duration.seconds(0.2)
@@ -70,8 +71,9 @@ struct UnmountCommand: ParsableCommand {
             }
             let holders = MountHolders.of(mountPoint.entry)
             let others = holders.filter { daemon == nil || MountHolders.parent(of: $0.pid) != daemon }
-            let patience = holders.isEmpty ? Self.patienceWithUnseen : Self.patienceWithOwn
-            guard others.isEmpty, waited < patience else { throw busy(mountPoint.entry, others) }
+            let patience = holders.isEmpty && geteuid() != 0 ? Self.patienceWithUnseen : Self.patienceWithOwn
+            guard others.isEmpty, waited < patience, MountTable.current().children(of: mountPoint.entry).isEmpty
+            else { throw busy(mountPoint.entry, others) }
             usleep(200_000)
         }
     }
