@@ -22,9 +22,9 @@ struct UnmountCommand: ParsableCommand {
 
     /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
     private static let patience = Duration.seconds(60)
-    /// Root sees all processes, except those that are ending, which may take long on a busy machine.
+    /// For the daemon's processes, and for those that root does not see: they are ending, which may take long on a busy machine.
     private static let patienceWithOwn = Duration.seconds(30)
-    /// It may be one of the daemon's a moment later, or of another user.
+    /// For processes that an ordinary user does not see: another user's, or one that is ending.
     private static let patienceWithUnseen = Duration.seconds(5)
     /// A program may just be ending.
     private static let patienceWithAnybody = Duration.seconds(0.2)
@@ -72,8 +72,8 @@ struct UnmountCommand: ParsableCommand {
             let holders = MountHolders.of(mountPoint.entry)
             let others = holders.filter { daemon == nil || MountHolders.parent(of: $0.pid) != daemon }
             let patience = holders.isEmpty && geteuid() != 0 ? Self.patienceWithUnseen : Self.patienceWithOwn
-            guard others.isEmpty, waited < patience, MountTable.current().children(of: mountPoint.entry).isEmpty
-            else { throw busy(mountPoint.entry, others) }
+            let inside = MountTable.current().children(of: mountPoint.entry)
+            guard others.isEmpty, inside.isEmpty, waited < patience else { throw busy(mountPoint.entry, others, inside) }
             usleep(200_000)
         }
     }
@@ -111,13 +111,13 @@ struct UnmountCommand: ParsableCommand {
         return lines.joined(separator: "\n")
     }
 
-    private func busy(_ entry: MountTable.Entry, _ holders: [MountHolder]) -> CommandFailure {
+    private func busy(_ entry: MountTable.Entry, _ holders: [MountHolder], _ inside: [MountTable.Entry]) -> CommandFailure {
         let path = shown(entry.mountPoint)
         var lines = ["\(path): busy, nothing was changed"]
         for holder in holders {
             lines += holder.uses.map { "  process \(holder.pid) (\(shown(holder.command))): \($0)" }
         }
-        lines += MountTable.current().children(of: entry).map { "  mount \(shown($0.mountPoint)) (\($0.fileSystemType))" }
+        lines += inside.map { "  mount \(shown($0.mountPoint)) (\($0.fileSystemType))" }
         if lines.count == 1 {
             let isRoot = geteuid() == 0
             lines.append("  by " + (isRoot ? "something that has ended by now: try again" : "processes of other users, which only root can see"))
