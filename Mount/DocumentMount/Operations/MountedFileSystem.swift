@@ -229,11 +229,13 @@ final class MountedFileSystem: FileSystemOperations {
             // Its file may have a name still: as the document's, by another node, or as what is kept for `quire recover`.
             if node.state.withLock({ $0.isSuperseded }) { status.st.st_nlink = 0 }
             guard status.st.st_nlink == 0 else { throw .noSuchFileOrDirectory }
-            // The kernel goes by the size for a handle that writes another version's file here.
+            // The kernel goes by one size for those that read this version and for a handle that writes another one's file here.
             var written = cl_status()
             let writer = node.state.withLock { $0.handles.last { $0.isElsewhere && $0.isWritable && !$0.decision.isRelays } }
             let descriptor = writer?.descriptor
-            if let descriptor, cl_statx_fd(descriptor.number, &written) == 0 { status.st.st_size = written.st.st_size }
+            if let descriptor, cl_statx_fd(descriptor.number, &written) == 0 {
+                status.st.st_size = max(status.st.st_size, written.st.st_size)
+            }
             var entry = entry(for: node, status)
             (entry.validity, entry.attributes.validity) = (.none, .none)
             return entry

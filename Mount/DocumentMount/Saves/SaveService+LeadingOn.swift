@@ -35,7 +35,8 @@ extension SaveService {
     /// The published version, open for reading, for an open that came with another one's node. Nil if the caller may not read it, or is to have
     /// the version that was asked for.
     func openedInstead(of node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (node: Node, file: Descriptor)? {
-        guard let versions = node.versions.load(), isLeft(node, for: caller) else { return nil }
+        // The inode that a save has kept is its working copy, which only its own programs are to have.
+        guard let versions = node.versions.load(), versions.working(node)?.isExchanged ?? false || isLeft(node, for: caller) else { return nil }
         for _ in 0..<Self.maximumLooks {
             guard let published = versions.state.withLock({ $0.published }), mayBeLedOn(caller, from: node, to: published, use: R_OK)
             else { return nil }

@@ -208,9 +208,10 @@ extension SaveService {
             let version = beginning.version(node, working, isExchanged: true)
             version.mayBeMapped.store(true, ordering: .relaxed)
             link.name.withCString { _ = standing.seen(in: link.parent, name: $0, hasOtherNames: false) }
+            // Before: a reader that sees the inode kept is led on.
+            versions.state.withLock { $0.working[node.versionID] = version }
             node.isExchanged.store(true, ordering: .sequentiallyConsistent)
             node.exchanged(pin: Pin(counted: working.file))
-            versions.state.withLock { $0.working[node.versionID] = version }
             return version
         } catch {
             _ = ifActive(versions) { state, machine in

@@ -40,6 +40,54 @@ extension MountTests {
             try expectNoneTorn(kind, start: "late", reads: isLongRun ? 25_000 : 100, "read pread read pread")
         }
 
+        /// An open that the kernel repeats may come to the inode that a save has kept: the processors are busy, so that some do.
+        @Test func noReadIsTornOfASaveByFtruncateOnABusyMachine() throws {
+            try withSharedMount(.rootWithoutPassthrough, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
+                #expect(try mount.shell("""
+                    for n in $(seq 12); do while [ ! -e "$T/stop" ]; do :; done & done
+                    START=late SaveExerciser torn doc 1 \(isLongRun ? 25_000 : 1_500) 1048576 300 read pread read pread
+                    touch "$T/stop"; wait
+                    """, limit: .seconds(3600)) == Self.noneTorn)
+            }
+        }
+
+        /// The kernel has one size of the inode that reader and saver have open, which stays the reader's as long as the saver does not ask for
+        /// its own. A mapping and sendfile(2) go by it.
+        @Test(arguments: SaveMount.allCases)
+        func aReaderKeepsItsVersionThroughASaveByFtruncate(kind: SaveMount) throws {
+            try withSharedMount(kind) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import mmap, os, subprocess, sys
+                    size = 300_000
+                    open("doc", "wb").write(b"a" * size)
+                    file = os.open("doc", os.O_RDONLY)
+                    mapped = mmap.mmap(file, size, prot=mmap.PROT_READ)
+                    saver = subprocess.Popen([sys.executable, "-c", "; ".join([
+                        "import os, sys", "file = os.open('doc', os.O_WRONLY)", "os.ftruncate(file, 0); print(flush=True)",
+                        "sys.stdin.readline(); os.write(file, b'b' * 10); print(flush=True)",
+                        "sys.stdin.readline(); os.close(file); print(flush=True)"])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                    def sent():
+                        os.lseek(file, 0, os.SEEK_SET)
+                        target = os.memfd_create("target")
+                        return sum(iter(lambda: os.sendfile(target, file, None, size), 0))
+                    def stored():
+                        place, (end, written) = 0, os.pipe()
+                        while place < size: place += len(os.read(end, os.write(written, memoryview(mapped)[place:place + 4000])))
+                        return place
+                    for step in "cut", "written", "closed":
+                        if step != "cut": saver.stdin.write(b"\\n"); saver.stdin.flush()
+                        saver.stdout.readline()
+                        print(step, sent(), stored(), os.pread(file, size + 1, 0) == b"a" * size)
+                    print(saver.wait(), open("doc").read())
+                    """) == """
+                    cut 300000 300000 True
+                    written 300000 300000 True
+                    closed 300000 300000 True
+                    0 bbbbbbbbbb
+                    """)
+            }
+        }
+
         /// Answers to readdir that are on their way when a version is published may not bring the old one back.
         @Test(arguments: SaveMount.accounts)
         func whoListsTheFolderHidesNoVersion(kind: SaveMount) throws {
