@@ -73,7 +73,9 @@ struct UnmountCommand: ParsableCommand {
             let others = holders.filter { daemon == nil || MountHolders.parent(of: $0.pid) != daemon }
             let patience = holders.isEmpty && geteuid() != 0 ? Self.patienceWithUnseen : Self.patienceWithOwn
             let inside = MountTable.current().children(of: mountPoint.entry)
-            guard others.isEmpty, inside.isEmpty, waited < patience else { throw busy(mountPoint.entry, others, inside) }
+            guard others.isEmpty, inside.isEmpty, waited < patience else {
+                throw busy(mountPoint.entry, others.isEmpty ? holders : others, inside)
+            }
             usleep(200_000)
         }
     }

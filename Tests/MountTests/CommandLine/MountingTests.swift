@@ -99,6 +99,16 @@ extension MountTests {
             }
         }
 
+        @Test func aMountInsideIsNamed() throws {
+            try withMount(prepare: "mkdir folder") { mount in
+                try mount.shell("mount -t tmpfs inner folder")
+                defer { _ = try? mount.shell("umount folder") }
+                let result = try mount.attempt("cd /; quire unmount $M")
+                #expect(result.status == 2 && result.errors.contains("  mount \(mount.path)/folder (tmpfs)"), "\(result)")
+                #expect(!result.errors.contains("  process ") && mount.isMounted, "\(result)")
+            }
+        }
+
         @Test func aMountThatAContainerHasTooGoesOnThere() throws {
             try withMount(prepare: "echo text >doc") { mount in
                 let result = try mount.attempt("""
