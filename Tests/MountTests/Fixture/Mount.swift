@@ -53,8 +53,16 @@ final class Mount {
         let place = path == store ? [store] : [store, path]
         let result = try runProgram(
             Products.folder + "/quire", ["mount"] + place + words, environment: environment, user: account.uid)
-        try #require(result.status == 0, "mount: \(result.errors)", sourceLocation: sourceLocation)
+        try #require(result.status == 0, "mount: \(result.errors)\(result.status == 0 ? "" : circumstances)", sourceLocation: sourceLocation)
         try noteDaemon(sourceLocation: sourceLocation)
+    }
+
+    /// The ends of the daemons' logs, and what the threads of those that have not ended wait for: the test's folder is about to go.
+    private var circumstances: String {
+        let threads = daemons.map { "/proc/\($0)/task/*/comm /proc/\($0)/task/*/wchan" }.joined(separator: " ")
+        let program = "find state -name '*log*' -type f -exec tail -n 20 {} +; grep -s . \(threads) /dev/null"
+        let result = try? runProgram("/bin/sh", ["-c", "cd \(folder.path("")); " + program], environment: environment)
+        return "\n" + (result?.output ?? "")
     }
 
     /// Remembers the daemon's process, to see it end.
