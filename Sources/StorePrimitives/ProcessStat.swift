@@ -5,8 +5,8 @@ import Glibc
 public struct ProcessStat: Sendable {
     /// The name of its first thread.
     public let name: String
-    /// Its first thread runs no more, and its parent has not asked about it.
-    public let hasEnded: Bool
+    /// Of its first thread, or of the thread that was asked for: R runnable, D waiting for a disk, a file system or a lock, and others.
+    public let state: Character
     public let parent: pid_t
     public let nice: Int
     /// When it was started, in clock ticks since boot: with its number it tells it apart from all others.
@@ -28,10 +28,15 @@ public struct ProcessStat: Sendable {
         guard fields.count > 19, let parent = pid_t(fields[1]), let nice = Int(fields[16]), let start = UInt64(fields[19])
         else { return nil }
         name = String(text[text.index(after: open)..<close])
-        hasEnded = fields[0] == "Z" || fields[0] == "X"
+        state = fields[0].first ?? "?"
         self.parent = parent
         self.nice = nice
         self.start = start
-        exitStatus = hasEnded && fields.count > 49 ? Int32(fields[49]) : nil
+        exitStatus = Self.isEnd(state) && fields.count > 49 ? Int32(fields[49]) : nil
     }
+
+    /// Its first thread runs no more, and its parent has not asked about it.
+    public var hasEnded: Bool { Self.isEnd(state) }
+
+    private static func isEnd(_ state: Character) -> Bool { state == "Z" || state == "X" }
 }

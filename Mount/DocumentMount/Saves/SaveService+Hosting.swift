@@ -35,7 +35,7 @@ extension SaveService {
     }
 
     /// Waits for programs that have opened a node to read it within the time that reading a document takes as a rule. With no lock held.
-    /// A busy machine gives them longer: the looks come later there.
+    /// A busy machine gives them longer: the checks come later there, and threads that wait for a processor or a READ are waited for.
     ///
     /// - Parameter isLocked: none of them can close it, so they get a tenth of that time to have it read.
     func awaitReaders(of node: Node, besides thread: pid_t, isLocked: Bool) {
@@ -46,12 +46,15 @@ extension SaveService {
             waitWhile(looks: .max) {
                 let waited = cl_monotonic_ns() - begun
                 looks += 1
-                if waited > Self.longestReading || waited > time && looks > least { return false }
-                return node.state.withLock { state in
-                    state.handles.contains { handle in
+                if waited > Self.longestReading { return false }
+                let readers = node.state.withLock { state in
+                    state.handles.compactMap { handle in
                         !handle.isWritable && !handle.isElsewhere && handle.caller.thread != thread && begun - handle.moment < Self.readingTime
+                            ? handle.caller.thread : nil
                     }
                 }
+                guard waited > time, looks > least else { return !readers.isEmpty }
+                return waited < Self.longestRunning && readers.contains(where: ProcessFacts.isUnderWay)
             }
         }
     }
@@ -62,6 +65,8 @@ extension SaveService {
     private static let readingLooks = 2_000
     private static let lockedReadingTime: Int64 = 20_000_000
     private static let lockedReadingLooks = 200
+    /// A thread that is runnable for longer computes.
+    private static let longestRunning: Int64 = 500_000_000
     private static let longestReading: Int64 = 2_000_000_000
 
     /// Gives the published version a second node, unless the node is another version's, or its name cannot stand still.
