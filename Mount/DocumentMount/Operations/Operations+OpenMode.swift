@@ -63,7 +63,7 @@ extension MountedFileSystem {
             let isDirect =
                 keepsSetIDBits && state.backing == nil || mayLackRoom || decision.isElsewhere || decision.version != nil && isPassthroughOn
                 || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
-                || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isAmongRelays, status: before, state)
+                || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isAmongRelays, file: descriptor, state)
             let (mode, refreshed) =
                 isDirect
                 ? (directMode(&state), nil)

@@ -261,15 +261,16 @@ extension SaveService {
     ///
     /// - Parameters:
     ///   - isRelay: it is by a program that serves others, one that reads of a document that such have saved.
-    ///   - status: the file as it is.
+    ///   - file: as it is now, not as it was found: a whole save may have passed since.
     static func mustBeDirect(
-        _ decision: FileHandle.Decision, flags: Int32, _ caller: Caller, isRelay: Bool, status: cl_status?, _ state: borrowing Node.State
+        _ decision: FileHandle.Decision, flags: Int32, _ caller: Caller, isRelay: Bool, file: Descriptor, _ state: borrowing Node.State
     ) -> Bool {
         if flags & O_ACCMODE == O_RDONLY {
             // Other clients of it save by descriptors on the same inode.
             if isRelay { return true }
-            guard let status, state.writers > 0 else { return false }
-            return state.handles.contains { $0.mayBeginSave && !$0.isDirect && $0.caller.thread != caller.thread && $0.isUnwritten(status) }
+            var now = cl_status()
+            guard state.writers > 0, cl_statx_fd(file.number, &now) == 0 else { return false }
+            return state.handles.contains { $0.mayBeginSave && !$0.isDirect && $0.caller.thread != caller.thread && $0.isUnwritten(now) }
         }
         guard decision.reason == .notTruncating else { return false }
         if isRelay { return true }
