@@ -41,12 +41,12 @@ enum ProcessFacts {
         return read("/proc/\(thread)/syscall")?.split(separator: " ").first.flatMap { Int($0) }
     }
 
-    /// Whether it has a processor or waits for one, for a disk or for a file system: not if it sleeps, or waits for an inode's lock (proc(5),
-    /// wchan). That a thread waits for no lock is not to be seen without the right to trace it: it counts as waiting for one.
+    /// Whether it has a processor, or waits for one, for a page that is being read, or for a FUSE request (proc(5), wchan): not if it
+    /// sleeps, or waits for a lock. What a thread waits for is not to be seen without the right to trace it; then for neither.
     static func isUnderWay(_ thread: pid_t) -> Bool {
         guard thread > 0, let stat = ProcessStat(of: thread) else { return false }
         guard stat.state == "D" else { return stat.state == "R" }
-        return read("/proc/\(thread)/wchan").map { $0 != "0" && !$0.hasPrefix("rwsem_") } ?? false
+        return read("/proc/\(thread)/wchan").map { $0.hasPrefix("folio_wait") || $0 == "request_wait_answer" } ?? false
     }
 
     /// Whether a signal is on its way that ends the thread: the kernel sends SIGKILL then, whichever it was (proc(5), SigPnd).
