@@ -7,6 +7,8 @@ public struct ProcessStat: Sendable {
     public let name: String
     /// Of its first thread, or of the thread that was asked for: R runnable, D waiting for a disk, a file system or a lock, and others.
     public let state: Character
+    /// Its first thread runs no more, and its parent has not asked about it.
+    public let hasEnded: Bool
     public let parent: pid_t
     public let nice: Int
     /// When it was started, in clock ticks since boot: with its number it tells it apart from all others.
@@ -29,14 +31,10 @@ public struct ProcessStat: Sendable {
         else { return nil }
         name = String(text[text.index(after: open)..<close])
         state = fields[0].first ?? "?"
+        hasEnded = state == "Z" || state == "X"
         self.parent = parent
         self.nice = nice
         self.start = start
-        exitStatus = Self.isEnd(state) && fields.count > 49 ? Int32(fields[49]) : nil
+        exitStatus = hasEnded && fields.count > 49 ? Int32(fields[49]) : nil
     }
-
-    /// Its first thread runs no more, and its parent has not asked about it.
-    public var hasEnded: Bool { Self.isEnd(state) }
-
-    private static func isEnd(_ state: Character) -> Bool { state == "Z" || state == "X" }
 }

@@ -118,6 +118,9 @@ final class DocumentVersions: Sendable {
     /// The save whose working copy the node is. Takes the state.
     func working(_ node: Node) -> WorkingVersion? { state.withLock { $0.working[node.versionID] } }
 
+    /// Whether a save has kept the node, whose inode was the document's, as its working copy. Takes the state.
+    func isExchanged(_ node: Node) -> Bool { working(node)?.isExchanged ?? false }
+
     /// The published version, if the node is the working copy of a save. Takes the state.
     func published(beside node: Node) -> Node? {
         state.withLock { $0.working[node.versionID] == nil ? nil : $0.published }

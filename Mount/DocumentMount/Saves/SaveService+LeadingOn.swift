@@ -36,7 +36,7 @@ extension SaveService {
     /// the version that was asked for.
     func openedInstead(of node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (node: Node, file: Descriptor)? {
         // The inode that a save has kept is its working copy, which only its own programs are to have.
-        guard let versions = node.versions.load(), versions.working(node)?.isExchanged ?? false || isLeft(node, for: caller) else { return nil }
+        guard let versions = node.versions.load(), versions.isExchanged(node) || isLeft(node, for: caller) else { return nil }
         for _ in 0..<Self.maximumLooks {
             guard let published = versions.state.withLock({ $0.published }), mayBeLedOn(caller, from: node, to: published, use: R_OK)
             else { return nil }
@@ -51,7 +51,7 @@ extension SaveService {
     /// Whether the node is the inode that a save has kept, come to by a name that the kernel has yet to forget. Its own programs are meant to
     /// see it.
     private func isExchanged(_ node: Node, _ versions: DocumentVersions, for caller: Caller) -> Bool {
-        guard versions.isActive.load(ordering: .acquiring), versions.working(node)?.isExchanged ?? false else { return false }
+        guard versions.isActive.load(ordering: .acquiring), versions.isExchanged(node) else { return false }
         let asker = saver(caller, for: versions)
         return ifActive(versions) { _, machine in machine.lookup(asker) != node.versionID } ?? false
     }

@@ -53,7 +53,7 @@ final class Mount {
         let place = path == store ? [store] : [store, path]
         let result = try runProgram(
             Products.folder + "/quire", ["mount"] + place + words, environment: environment, user: account.uid)
-        try #require(result.status == 0, "mount: \(result.errors)\(result.status == 0 ? "" : circumstances)", sourceLocation: sourceLocation)
+        try #require(result.status == 0, "mount: \(result.errors)\(circumstances)", sourceLocation: sourceLocation)
         try noteDaemon(sourceLocation: sourceLocation)
     }
 

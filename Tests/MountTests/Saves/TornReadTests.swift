@@ -19,12 +19,15 @@ extension MountTests {
             }
         }
 
-        /// - Parameter start: as in `SaveExerciser/saver.h`.
-        private func expectNoneTorn(_ kind: SaveMount, start: String, reads: Int, _ readers: String) throws {
+        /// - Parameters:
+        ///   - start: as in `SaveExerciser/saver.h`.
+        ///   - load: started before it, in the background, and ends when `$T/stop` is there.
+        private func expectNoneTorn(_ kind: SaveMount, start: String, reads: Int, _ readers: String, beside load: String = "") throws {
             try withSharedMount(kind, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
-                #expect(try mount.shell(
-                    "START=\(start) SaveExerciser torn doc 1 \(reads) 1048576 300 \(readers)", limit: .seconds(3600)
-                ) == Self.noneTorn)
+                #expect(try mount.shell("""
+                    \(load)
+                    START=\(start) SaveExerciser torn doc 1 \(reads) 1048576 300 \(readers); touch "$T/stop"; wait
+                    """, limit: .seconds(3600)) == Self.noneTorn)
             }
         }
 
@@ -42,13 +45,9 @@ extension MountTests {
 
         /// An open that the kernel repeats may come to the inode that a save has kept: the processors are busy, so that some do.
         @Test func noReadIsTornOfASaveByFtruncateOnABusyMachine() throws {
-            try withSharedMount(.rootWithoutPassthrough, prepare: "SaveExerciser version doc") { (mount: Mount) throws in
-                #expect(try mount.shell("""
-                    for n in $(seq 12); do while [ ! -e "$T/stop" ]; do :; done & done
-                    START=late SaveExerciser torn doc 1 \(isLongRun ? 25_000 : 1_500) 1048576 300 read pread read pread
-                    touch "$T/stop"; wait
-                    """, limit: .seconds(3600)) == Self.noneTorn)
-            }
+            try expectNoneTorn(
+                .rootWithoutPassthrough, start: "late", reads: isLongRun ? 25_000 : 1_500, "read pread read pread",
+                beside: #"for n in $(seq 12); do while [ ! -e "$T/stop" ]; do :; done & done"#)
         }
 
         /// The kernel has one size of the inode that reader and saver have open, which stays the reader's as long as the saver does not ask for
