@@ -113,6 +113,28 @@ extension MountTests {
             }
         }
 
+        /// That of a save by ftruncate(2), which had the document's inode, until the kernel forgets that: here for a descriptor of O_PATH.
+        @Test(arguments: cases)
+        func theNextSaveHasTheRoomOfAFailedOneByFtruncate(kind: SaveMount, disk: Disk) throws {
+            try withSmallStore(kind, disk) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import os, subprocess, time
+                    open("doc", "w").write("old" * 1000)
+                    path = os.open("doc", os.O_PATH)
+                    file = os.open("doc", os.O_RDWR); os.ftruncate(file, 0)
+                    try:
+                        for _ in range(1000): os.write(file, b"x" * 65536)
+                    except OSError as error: print(error.strerror)
+                    try: os.close(file)
+                    except OSError: pass
+                    other = subprocess.Popen(["sh", "-c", "seq 20000 >doc"])
+                    time.sleep(0.3); os.close(path)
+                    print(other.wait(), os.stat("doc").st_size)
+                    """) == "\(disk == .btrfsQuota ? "Disk quota exceeded" : "No space left on device")\n0 108894")
+                #expect(try mount.shell("quire status \"$M\" | grep -o 'live.noRoom [0-9]*' || true") == "")
+            }
+        }
+
         /// Not in place: half of it would stay when the command fails.
         @Test(arguments: cases)
         func whatAClaimHasNoRoomForStaysAsItIs(kind: SaveMount, disk: Disk) throws {
