@@ -24,7 +24,7 @@ let package = Package(
         .target(
             name: "StorePrimitives",
             dependencies: ["CLinux", .product(name: "SystemPackage", package: "swift-system")]),
-        .target(name: "Coordination", dependencies: ["StorePrimitives"]),
+        .target(name: "Coordination", dependencies: ["StorePrimitives", .product(name: "SystemPackage", package: "swift-system")]),
         .target(
             name: "DocumentStore",
             dependencies: [
@@ -37,6 +37,7 @@ let package = Package(
                 "StorePrimitives",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .target(
             name: "CoordinationService",
@@ -45,6 +46,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
         // What a worker is asked and answers.
         .target(name: "WorkerProtocol"),
@@ -86,15 +88,17 @@ let package = Package(
             providers: [.apt(["libfuse3-dev"])]),
         .target(
             name: "FuseKernel",
-            dependencies: ["CFuse", "CLinux", "StorePrimitives"],
+            dependencies: ["CFuse", "CLinux", "StorePrimitives", .product(name: "SystemPackage", package: "swift-system")],
             path: "Mount/FuseKernel", exclude: ["README.md", "Ring/README.md"]),
         .target(
-            name: "SaverProcesses", dependencies: ["Coordination", "StorePrimitives", "CLinux"], path: "Mount/SaverProcesses"),
+            name: "SaverProcesses", dependencies: ["Coordination", "StorePrimitives", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
+            path: "Mount/SaverProcesses"),
         .target(
             name: "DocumentMount",
             dependencies: [
                 "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol",
                 "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Mount/DocumentMount",
             exclude: [
@@ -106,16 +110,18 @@ let package = Package(
         .executableTarget(
             name: "quire",
             dependencies: [
-                "DocumentMount", "FuseKernel", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol", "CoordinationService",
-                "StorePrimitives", "CLinux", "CSixel", "HelpTopics", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "DocumentMount", "FuseKernel", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol",
+                "CoordinationService", "StorePrimitives", "CLinux", "CSixel", "HelpTopics",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["CSixel", "Help", "Guard/README.md"]),
         .executableTarget(name: "QuireEdit", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireEdit"),
         .executableTarget(name: "QuireLook", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireLook"),
         .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),
         .executableTarget(name: "SketchPictures", dependencies: ["DocumentKit"], path: "Sources/Examples/SketchPictures"),
-        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "TestSupport"]),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "StorePrimitives", "TestSupport"]),
         .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives", "TestSupport"]),
         .testTarget(
             name: "DocumentStoreTests",
@@ -127,7 +133,7 @@ let package = Package(
         .testTarget(
             name: "CoordinationServiceTests",
             dependencies: [
-                "CoordinationService", "CLinux", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "CoordinationService", "StorePrimitives", "CLinux", "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
@@ -166,7 +172,7 @@ let package = Package(
             exclude: ["CSystemCalls", "SystemCalls"]),
         .executableTarget(
             name: "FileExerciser",
-            dependencies: ["SystemCalls", .product(name: "SystemPackage", package: "swift-system")],
+            dependencies: ["SystemCalls", "CSystemCalls", .product(name: "SystemPackage", package: "swift-system")],
             path: "Tests/FileExerciser"),
         .executableTarget(name: "CoordinatedProgram", dependencies: ["DocumentKit"], path: "Tests/CoordinatedProgram"),
         .executableTarget(
