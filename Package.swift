@@ -6,7 +6,7 @@ let package = Package(
     name: "quire",
     products: [
         .executable(name: "quire", targets: ["quire"]),
-        .executable(name: "quire-worker", targets: ["ThumbnailWorker"]),
+        .executable(name: "quire-worker", targets: ["RenderingWorker"]),
         .library(name: "DocumentKit", targets: ["DocumentKit"]),
     ],
     dependencies: [
@@ -51,25 +51,25 @@ let package = Package(
         // What a worker is asked and answers.
         .target(name: "WorkerProtocol"),
         .systemLibrary(
-            name: "CVips", path: "Sources/ThumbnailWorker/CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+            name: "CVips", path: "Sources/RenderingWorker/CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .systemLibrary(
-            name: "CPoppler", path: "Sources/ThumbnailWorker/CPoppler", pkgConfig: "poppler-glib",
+            name: "CPoppler", path: "Sources/RenderingWorker/CPoppler", pkgConfig: "poppler-glib",
             providers: [.apt(["libpoppler-glib-dev"])]),
-        .systemLibrary(name: "CArchive", path: "Sources/ThumbnailWorker/CArchive", providers: [.apt(["libarchive-dev"])]),
-        .systemLibrary(name: "CSeccomp", path: "Sources/ThumbnailWorker/CSeccomp", providers: [.apt(["libseccomp-dev"])]),
-        .target(name: "CScaler", path: "Sources/ThumbnailWorker/CScaler", linkerSettings: [.linkedLibrary("swscale")]),
+        .systemLibrary(name: "CArchive", path: "Sources/RenderingWorker/CArchive", providers: [.apt(["libarchive-dev"])]),
+        .systemLibrary(name: "CSeccomp", path: "Sources/RenderingWorker/CSeccomp", providers: [.apt(["libseccomp-dev"])]),
+        .target(name: "CScaler", path: "Sources/RenderingWorker/CScaler", linkerSettings: [.linkedLibrary("swscale")]),
         .target(
-            name: "CMedia", dependencies: ["CScaler"], path: "Sources/ThumbnailWorker/CMedia",
+            name: "CMedia", dependencies: ["CScaler"], path: "Sources/RenderingWorker/CMedia",
             linkerSettings: ["avformat", "avcodec", "avutil"].map { .linkedLibrary($0) }),
         .target(
-            name: "CJpeg", dependencies: ["CScaler"], path: "Sources/ThumbnailWorker/CJpeg", linkerSettings: [.linkedLibrary("jpeg")]),
+            name: "CJpeg", dependencies: ["CScaler"], path: "Sources/RenderingWorker/CJpeg", linkerSettings: [.linkedLibrary("jpeg")]),
         .executableTarget(
-            name: "ThumbnailWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
+            name: "RenderingWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
             exclude: ["CVips", "CPoppler", "CArchive", "CSeccomp", "CScaler", "CMedia", "CJpeg"]),
-        .systemLibrary(name: "CGio", path: "Sources/Thumbnails/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
-        .target(name: "CPng", path: "Sources/Thumbnails/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
+        .systemLibrary(name: "CGio", path: "Sources/DocumentRendering/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .target(name: "CPng", path: "Sources/DocumentRendering/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(
-            name: "Thumbnails",
+            name: "DocumentRendering",
             dependencies: [
                 "StorePrimitives", "WorkerProtocol", "CLinux", "CGio", "CPng", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "DocumentKit",
             dependencies: [
-                "CoordinationService", "Thumbnails", "WorkerProtocol", "StorePrimitives", "CLinux", "CCairo",
+                "CoordinationService", "DocumentRendering", "WorkerProtocol", "StorePrimitives", "CLinux", "CCairo",
                 .product(name: "Logging", package: "swift-log"), .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["CCairo"]),
@@ -87,22 +87,22 @@ let package = Package(
             name: "CFuse", path: "Mount/CFuse", pkgConfig: "fuse3",
             providers: [.apt(["libfuse3-dev"])]),
         .target(
-            name: "FuseKernel",
+            name: "FuseServer",
             dependencies: ["CFuse", "CLinux", "StorePrimitives", .product(name: "SystemPackage", package: "swift-system")],
-            path: "Mount/FuseKernel", exclude: ["README.md", "Ring/README.md"]),
+            path: "Mount/FuseServer", exclude: ["README.md", "Ring/README.md"]),
         .target(
-            name: "SaverProcesses", dependencies: ["Coordination", "StorePrimitives", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
-            path: "Mount/SaverProcesses"),
+            name: "ProcessInspection", dependencies: ["Coordination", "StorePrimitives", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
+            path: "Mount/ProcessInspection"),
         .target(
             name: "DocumentMount",
             dependencies: [
-                "FuseKernel", "SaverProcesses", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol",
+                "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering", "WorkerProtocol",
                 "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Mount/DocumentMount",
             exclude: [
-                "Events", "Inodes", "Operations", "Previews", "Repeats", "Saves", "Snapshots", "Thumbnails", "Virtual", "Workspaces",
+                "Events", "Inodes", "Operations", "Previews", "Repeats", "Saves", "Snapshots", "DocumentRendering", "Virtual", "Workspaces",
             ].map { $0 + "/README.md" }),
         // The texts of `quire help`.
         .target(name: "HelpTopics", path: "Sources/quire/Help", sources: ["topics.c"]),
@@ -110,7 +110,7 @@ let package = Package(
         .executableTarget(
             name: "quire",
             dependencies: [
-                "DocumentMount", "FuseKernel", "Coordination", "DocumentStore", "DocumentIndex", "Thumbnails", "WorkerProtocol",
+                "DocumentMount", "FuseServer", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering", "WorkerProtocol",
                 "CoordinationService", "StorePrimitives", "CLinux", "CSixel", "HelpTopics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -137,18 +137,18 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
-            name: "SaverProcessesTests",
-            dependencies: ["SaverProcesses", "Coordination", "StorePrimitives", "CLinux", "TestSupport"]),
-        .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount", "FuseKernel", "Coordination", "DocumentStore", "StorePrimitives"]),
+            name: "ProcessInspectionTests",
+            dependencies: ["ProcessInspection", "Coordination", "StorePrimitives", "CLinux", "TestSupport"]),
+        .testTarget(name: "DocumentMountTests", dependencies: ["DocumentMount", "FuseServer", "Coordination", "DocumentStore", "StorePrimitives"]),
         .testTarget(
             name: "QuireTests",
             dependencies: [
                 "quire", "CoordinationService", "StorePrimitives", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
-            name: "ThumbnailsTests",
+            name: "DocumentRenderingTests",
             dependencies: [
-                "Thumbnails", "ThumbnailWorker", "WorkerProtocol", "StorePrimitives", "CLinux", "TestSupport",
+                "DocumentRendering", "RenderingWorker", "WorkerProtocol", "StorePrimitives", "CLinux", "TestSupport",
                 .product(name: "Logging", package: "swift-log"), .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(name: "DocumentKitTests", dependencies: ["DocumentKit", "TestSupport"]),
@@ -159,7 +159,7 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "TestSupport", "quire", "ThumbnailWorker", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireLook",
+                "TestSupport", "quire", "RenderingWorker", "PosixChecks", "FileExerciser", "CoordinatedProgram", "QuireEdit", "QuireLook",
                 "QuireSync", "SketchPictures", .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .target(name: "CSystemCalls", path: "Tests/PosixChecks/CSystemCalls"),

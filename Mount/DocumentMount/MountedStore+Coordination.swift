@@ -1,6 +1,6 @@
 import CLinux
 public import Coordination
-import FuseKernel
+import FuseServer
 import Glibc
 public import StorePrimitives
 import SystemPackage

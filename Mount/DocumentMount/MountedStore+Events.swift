@@ -1,5 +1,5 @@
 public import Coordination
-import FuseKernel
+import FuseServer
 import Glibc
 public import StorePrimitives
 import SystemPackage

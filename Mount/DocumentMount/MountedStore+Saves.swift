@@ -1,5 +1,5 @@
 import Coordination
-import FuseKernel
+import FuseServer
 import Glibc
 public import StorePrimitives
 

@@ -1,8 +1,8 @@
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 public import StorePrimitives
 public import SystemPackage
-import Thumbnails
 
 /// What the service tells of thumbnails.
 extension MountedStore {

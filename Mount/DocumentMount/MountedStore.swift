@@ -1,13 +1,13 @@
 import CLinux
 import DocumentIndex
+import DocumentRendering
 import DocumentStore
-import FuseKernel
+import FuseServer
 import Glibc
 public import Logging
 public import StorePrimitives
 import Synchronization
 public import SystemPackage
-import Thumbnails
 
 /// One mounted store: the parts put together, served, and taken apart.
 public final class MountedStore: Sendable {

@@ -1,4 +1,4 @@
-import FuseKernel
+import FuseServer
 import Testing
 
 struct NoticeQueueTests {

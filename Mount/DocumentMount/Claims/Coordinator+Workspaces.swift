@@ -1,5 +1,5 @@
 import Coordination
-import FuseKernel
+import FuseServer
 import StorePrimitives
 
 /// Who works for which claim.

@@ -1,5 +1,5 @@
 import Coordination
-import FuseKernel
+import FuseServer
 import StorePrimitives
 
 /// Somebody who writes a document at this moment.

@@ -1,6 +1,6 @@
 import CLinux
 import Coordination
-import FuseKernel
+import FuseServer
 import Glibc
 import StorePrimitives
 import Synchronization

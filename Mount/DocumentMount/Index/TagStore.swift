@@ -1,6 +1,6 @@
 import CLinux
 import DocumentIndex
-import FuseKernel
+import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage

@@ -1,5 +1,5 @@
 import CLinux
-import FuseKernel
+import FuseServer
 import Glibc
 import StorePrimitives
 import Synchronization

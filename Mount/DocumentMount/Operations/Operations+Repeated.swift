@@ -1,6 +1,6 @@
 import CLinux
 import DocumentStore
-import FuseKernel
+import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage

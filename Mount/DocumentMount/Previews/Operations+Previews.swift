@@ -1,8 +1,8 @@
 import CLinux
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import StorePrimitives
 import SystemPackage
-import Thumbnails
 
 /// Requests in `.previews` that wait until something is made. Where they cannot wait (io_uring) it is made all the same, and they
 /// are to be made again: EAGAIN.

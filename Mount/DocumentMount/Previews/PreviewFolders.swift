@@ -1,9 +1,9 @@
 import CLinux
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage
-import Thumbnails
 import WorkerProtocol
 
 /// `.previews`, and in it the store's tree: a folder for each folder, and for each document one with what there is to see of it.

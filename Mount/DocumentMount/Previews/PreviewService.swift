@@ -1,10 +1,10 @@
 import CLinux
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 import StorePrimitives
 import Synchronization
 import SystemPackage
-import Thumbnails
 import WorkerProtocol
 
 /// Previews of the store's documents, as `.previews` shows them.

@@ -1,9 +1,9 @@
 import CLinux
 import Coordination
 import DocumentStore
-import FuseKernel
+import FuseServer
 import Glibc
-import SaverProcesses
+import ProcessInspection
 import StorePrimitives
 import Synchronization
 

@@ -1,8 +1,8 @@
 import CLinux
 import Coordination
-import FuseKernel
+import FuseServer
 import Glibc
-import SaverProcesses
+import ProcessInspection
 import StorePrimitives
 import SystemPackage
 

@@ -1,7 +1,7 @@
 import CLinux
 import Coordination
 import DocumentStore
-import FuseKernel
+import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage

@@ -1,4 +1,4 @@
-import FuseKernel
+import FuseServer
 import StorePrimitives
 
 /// GETATTR: whose attributes a node has where its handles lead to other versions' files, since no path was walked to these: opens

@@ -1,10 +1,10 @@
 import CLinux
 import Coordination
 import DocumentStore
-import FuseKernel
+import FuseServer
 import Glibc
 import Logging
-import SaverProcesses
+import ProcessInspection
 import StorePrimitives
 import Synchronization
 import SystemPackage

@@ -1,8 +1,8 @@
 import CLinux
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 import StorePrimitives
-import Thumbnails
 
 /// Pictures for file managers that know nothing of `.thumbnails`: what a folder holds is drawn when one of them shows it.
 ///

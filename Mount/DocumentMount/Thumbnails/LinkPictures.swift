@@ -1,5 +1,5 @@
+import DocumentRendering
 import StorePrimitives
-import Thumbnails
 
 /// Where pictures were drawn under the paths of links in virtual folders, so that they go when their documents do. Leaf lock.
 final class LinkPictures: Sendable {

@@ -1,9 +1,9 @@
 import CLinux
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage
-import Thumbnails
 
 /// Looks for pictures that are not drawn yet, and who watches their folders.
 extension MountedFileSystem {

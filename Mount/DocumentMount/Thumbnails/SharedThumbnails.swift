@@ -1,9 +1,9 @@
 import CLinux
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage
-import Thumbnails
 
 /// `.sh_thumbnails` (Thumbnail Managing Standard, "Shared thumbnail repositories"), in every folder and listed in none: pictures of
 /// what is in the folder, named by sums of the names. Xfce looks here, on the thread that draws its windows: what is not there yet

@@ -1,10 +1,10 @@
 import CLinux
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 import StorePrimitives
 import Synchronization
 import SystemPackage
-import Thumbnails
 
 /// `.thumbnails`: a folder for each size, in which the store's tree is again, as pictures.
 final class ThumbnailsFolder: VirtualItem {

@@ -1,8 +1,8 @@
 import CLinux
 import DocumentIndex
+import DocumentRendering
 import Glibc
 import StorePrimitives
-import Thumbnails
 
 /// Pictures follow their documents: what changed is drawn again, what moved keeps its picture, what is gone has none.
 extension ThumbnailService {

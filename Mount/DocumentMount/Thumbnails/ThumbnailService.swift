@@ -1,12 +1,12 @@
 import CLinux
+import DocumentRendering
 import DocumentStore
-import FuseKernel
+import FuseServer
 import Glibc
 import Logging
 import StorePrimitives
 import Synchronization
 import SystemPackage
-import Thumbnails
 
 /// Thumbnails of the store's documents: what the virtual folders show, who is waited for, and what follows when documents change.
 final class ThumbnailService: Sendable {

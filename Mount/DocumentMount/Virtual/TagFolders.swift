@@ -1,7 +1,7 @@
 import CLinux
 import DocumentIndex
 import struct DocumentIndex.UserID
-import FuseKernel
+import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage

@@ -1,7 +1,7 @@
-import FuseKernel
+import DocumentRendering
+import FuseServer
 import Glibc
 import StorePrimitives
-import Thumbnails
 
 /// The virtual folders at the mount's root.
 final class VirtualFolders: Sendable {

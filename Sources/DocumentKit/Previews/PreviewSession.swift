@@ -1,11 +1,11 @@
 import CLinux
+import DocumentRendering
 public import Foundation
 import Glibc
 import Logging
 import StorePrimitives
 import Synchronization
 import SystemPackage
-import Thumbnails
 import WorkerProtocol
 
 /// Decides for a ``PreviewSession``, as `QLPreviewControllerDelegate`.

@@ -1,8 +1,8 @@
 import ArgumentParser
 import CLinux
 import DocumentMount
+import DocumentRendering
 import Glibc
-import Thumbnails
 
 struct MountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

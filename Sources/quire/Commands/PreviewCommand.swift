@@ -1,7 +1,7 @@
 import ArgumentParser
+import DocumentRendering
 import Glibc
 import StorePrimitives
-import Thumbnails
 
 struct PreviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

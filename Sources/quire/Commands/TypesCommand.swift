@@ -1,9 +1,9 @@
 import ArgumentParser
 import CLinux
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import SystemPackage
-import Thumbnails
 
 struct TypesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 import CLinux
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import SystemPackage
-import Thumbnails
 
 /// One thing a mount needs or is better with.
 struct SystemCheck: Encodable {

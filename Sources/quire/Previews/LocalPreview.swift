@@ -1,8 +1,8 @@
+import DocumentRendering
 import Glibc
 import Logging
 import StorePrimitives
 import Synchronization
-import Thumbnails
 
 /// A preview that this process makes, by workers of its own. In a mount the document is read through it: it is one whole version.
 struct LocalPreview {

@@ -1,8 +1,8 @@
 import CLinux
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import SystemPackage
-import Thumbnails
 import WorkerProtocol
 
 /// A preview as text.

@@ -1,10 +1,10 @@
 import CLinux
+import DocumentRendering
 import Glibc
 import Logging
 import StorePrimitives
 import Synchronization
 import SystemPackage
-import Thumbnails
 
 /// Thumbnails of documents that are in no mount: drawn by this process, into the desktop's cache.
 final class LocalThumbnails: ThumbnailSource {

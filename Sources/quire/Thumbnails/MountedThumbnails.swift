@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import StorePrimitives
 import SystemPackage
-import Thumbnails
+import DocumentRendering
 
 /// Thumbnails of documents in a mount: looked up in its folder `.thumbnails`, where the daemon draws them.
 struct MountedThumbnails: ThumbnailSource {

@@ -1,6 +1,6 @@
 import CoordinationService
+import DocumentRendering
 import Glibc
-import Thumbnails
 
 /// What is kept of thumbnails, for `quire thumbnail --status`.
 enum ThumbnailKeep {

@@ -1,5 +1,5 @@
+import DocumentRendering
 import StorePrimitives
-import Thumbnails
 
 /// Where thumbnails come from.
 protocol ThumbnailSource: Sendable {

@@ -1,9 +1,9 @@
 import ArgumentParser
 import CLinux
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import Synchronization
-import Thumbnails
 
 /// Draws all that is in folders, and says how far it is.
 struct ThumbnailWarming {

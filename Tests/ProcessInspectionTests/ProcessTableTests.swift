@@ -1,6 +1,6 @@
 import Coordination
 import Glibc
-import SaverProcesses
+import ProcessInspection
 import TestSupport
 import Testing
 

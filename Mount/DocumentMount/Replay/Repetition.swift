@@ -1,5 +1,5 @@
 import DocumentStore
-import FuseKernel
+import FuseServer
 import Glibc
 import StorePrimitives
 

@@ -1,10 +1,10 @@
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-import Thumbnails
 
 struct DrawingQueueTests {
     private func subject(_ name: String) -> DrawingSubject {

@@ -1,8 +1,8 @@
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import TestSupport
 import Testing
-import Thumbnails
 
 /// Which type a document has, and who draws it.
 struct ProviderTests {

@@ -1,9 +1,9 @@
 import CLinux
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import TestSupport
 import Testing
-import Thumbnails
 
 /// What the cache of several users' pictures may take. Files are made with the owners that they count for, so by root alone.
 @Suite(.enabled(if: geteuid() == 0))

@@ -1,3 +1,4 @@
+import DocumentRendering
 import Glibc
 import Logging
 import StorePrimitives
@@ -5,7 +6,6 @@ import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
-import Thumbnails
 
 /// The worker in its sandbox, as the daemon runs it.
 @Suite(.serialized)

@@ -1,10 +1,10 @@
 import CLinux
+import DocumentRendering
 import Glibc
 import StorePrimitives
 import SystemPackage
 import TestSupport
 import Testing
-import Thumbnails
 
 /// A cache in a folder of its own, and a document with a version.
 struct CacheFixture {

@@ -1,7 +1,7 @@
+import DocumentRendering
 import Glibc
 import TestSupport
 import Testing
-import Thumbnails
 
 struct PngTextsTests {
     @Test func textsStandBeforeThePixelsAndReplaceThoseThatWereThere() throws {

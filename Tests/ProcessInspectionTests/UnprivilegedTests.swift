@@ -1,7 +1,7 @@
 import CLinux
 import Coordination
 import Glibc
-import SaverProcesses
+import ProcessInspection
 import StorePrimitives
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Coordination
 import Glibc
-import SaverProcesses
+import ProcessInspection
 import StorePrimitives
 import TestSupport
 import Testing
