@@ -66,7 +66,8 @@ let package = Package(
         .executableTarget(
             name: "RenderingWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
             exclude: ["CVips", "CPoppler", "CArchive", "CSeccomp", "CScaler", "CMedia", "CJpeg"]),
-        .systemLibrary(name: "CGio", path: "Sources/DocumentRendering/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .systemLibrary(
+            name: "CGio", path: "Sources/DocumentRendering/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(name: "CPng", path: "Sources/DocumentRendering/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(
             name: "DocumentRendering",
@@ -96,8 +97,8 @@ let package = Package(
         .target(
             name: "DocumentMount",
             dependencies: [
-                "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering", "WorkerProtocol",
-                "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering",
+                "WorkerProtocol", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Mount/DocumentMount",

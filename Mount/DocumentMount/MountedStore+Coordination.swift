@@ -23,7 +23,7 @@ extension MountedStore {
     public var claimTimeout: Duration { configuration.options.coordinationTimes.claims }
 
     /// Whether a client may claim whatever there is, without a look at permissions.
-    public func mayAccessAll(_ caller: Credentials) -> Bool { fileSystem.tags.reach.isUnlimited(caller) }
+    public func mayAccessAll(_ caller: Credentials) -> Bool { fileSystem.tags.access.isUnlimited(caller) }
 
     /// Whether a claim of such a client is decided without a look at files: nobody else's rights matter.
     public func decidesAtOnce(for caller: Credentials) -> Bool {
@@ -46,7 +46,7 @@ extension MountedStore {
     public func mayClaim(_ intent: ClaimIntent, _ caller: Credentials) -> Bool { mayAccess(intent, caller) }
 
     /// What becomes of what was saved within a claim.
-    public enum ClaimEnd: Sendable {
+    public enum TransactionEnd: Sendable {
         case published
         case discarded
         /// Its holder has gone without a word: it is kept for `quire recover`.
@@ -56,23 +56,23 @@ extension MountedStore {
     /// Ends a claim, also one that waits. Waits for the disk if something was saved within it (`hasSaves`). Throws if that was to be
     /// published and was not, none of it; the claim has ended all the same.
     /// - Parameter published: called when all is published and still claimed, so that nobody else has saved since.
-    public func release(_ ticket: ClaimTicket, _ end: ClaimEnd, published: () -> Void = {}) throws(WorkspaceFailure) {
-        let workspaces = fileSystem.workspaces
+    public func release(_ ticket: ClaimTicket, _ end: TransactionEnd, published: () -> Void = {}) throws(TransactionFailure) {
+        let transactions = fileSystem.transactions
         defer {
             coordinator.release(ticket.id)
-            workspaces.ended(ticket.id)
+            transactions.ended(ticket.id)
         }
         switch end {
         case .published:
-            try workspaces.publish(ticket.id, of: ticket.credentials)
+            try transactions.publish(ticket.id, of: ticket.credentials)
             published()
-        case .discarded: workspaces.drop(ticket.id, .discarded)
-        case .lost: workspaces.drop(ticket.id, .lost)
+        case .discarded: transactions.drop(ticket.id, .discarded)
+        case .lost: transactions.drop(ticket.id, .lost)
         }
     }
 
     /// Whether something was saved within a claim that is to be published with it.
-    public func hasSaves(_ ticket: ClaimTicket) -> Bool { fileSystem.workspaces.isUsed(by: ticket.id) }
+    public func hasSaves(_ ticket: ClaimTicket) -> Bool { fileSystem.transactions.isUsed(by: ticket.id) }
 
     /// A client that presents items, to be ended by `end`. `onMessage` is called, on any thread, when there is something to take.
     public func attend(for client: Client, onMessage: @escaping @Sendable () -> Void) -> PresenterSession {
@@ -115,7 +115,7 @@ extension MountedStore {
     public func mayListen(to path: StorePath, _ caller: Credentials) -> Bool { mayAccess(ClaimIntent(path, .reading([])), caller) }
 
     /// Whether a client may know of an item that somebody else claims.
-    public func mayBeNamed(_ path: StorePath, to caller: Credentials) -> Bool { fileSystem.tags.reach.may(caller, path, R_OK) }
+    public func mayBeNamed(_ path: StorePath, to caller: Credentials) -> Bool { fileSystem.tags.access.may(caller, path, R_OK) }
 
     private func found(_ isFound: Bool) throws(Errno) { if !isFound { throw .noSuchFileOrDirectory } }
 
@@ -127,16 +127,16 @@ extension MountedStore {
 
     /// Of what is not there the folder decides.
     private func mayAccess(_ intent: ClaimIntent, _ caller: Credentials) -> Bool {
-        let reach = fileSystem.tags.reach
+        let access = fileSystem.tags.access
         if intent.isOfSnapshot { return !intent.isWriting }
-        if reach.isUnlimited(caller) { return true }
+        if access.isUnlimited(caller) { return true }
         var mode = R_OK
         if case .writing(let options) = intent.access {
             mode = W_OK
             // Such a claim on a folder keeps others from all that is in it, whosever that is.
             guard !options.coversContents || isOwn(intent.path, caller) else { return false }
         }
-        return reach.mayUseOrMake(caller, intent.path, mode)
+        return access.mayUseOrMake(caller, intent.path, mode)
     }
 
     /// Whether it is no folder of somebody else's.

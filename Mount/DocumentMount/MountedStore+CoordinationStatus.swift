@@ -4,7 +4,7 @@ public import StorePrimitives
 
 /// Who holds what, and who waits: to each user of the items within their reach.
 public struct CoordinationSnapshot: Sendable {
-    public struct Claim: Sendable {
+    public struct ClaimEntry: Sendable {
         public let id: ClaimID
         public let phase: ClaimPhase
         public let paths: [StorePath]
@@ -27,7 +27,7 @@ public struct CoordinationSnapshot: Sendable {
         public let isSilent: Bool
     }
 
-    public struct Lock: Sendable {
+    public struct LockEntry: Sendable {
         public let path: StorePath
         /// Of the whole document, by flock(2).
         public let isWhole: Bool
@@ -39,10 +39,10 @@ public struct CoordinationSnapshot: Sendable {
         public let waits: Bool
     }
 
-    public internal(set) var claims: [Claim]
+    public internal(set) var claims: [ClaimEntry]
     public let waitingOpens: Int
     public internal(set) var presenters: [PresenterEntry]
-    public internal(set) var locks: [Lock]
+    public internal(set) var locks: [LockEntry]
 }
 
 extension MountedStore {
@@ -50,29 +50,29 @@ extension MountedStore {
     public func coordination(for caller: Credentials) -> CoordinationSnapshot {
         var found = fileSystem.coordinator.snapshot
         found.locks = locks
-        let counts = fileSystem.workspaces.counts
+        let counts = fileSystem.transactions.counts
         for index in found.claims.indices { found.claims[index].unpublished = counts[found.claims[index].id] ?? 0 }
-        let reach = fileSystem.tags.reach
-        guard !reach.isUnlimited(caller) else { return found }
+        let access = fileSystem.tags.access
+        guard !access.isUnlimited(caller) else { return found }
         // A claim on something out of reach is not told of at all.
-        found.claims.removeAll { claim in claim.holder.user != caller.uid && reach.filter(claim.paths, caller).contains(false) }
-        let arePresentersInReach = reach.filter(found.presenters.map(\.path), caller)
-        found.presenters = zip(found.presenters, arePresentersInReach).filter(\.1).map(\.0)
-        let areLocksInReach = reach.filter(found.locks.map(\.path), caller)
-        found.locks = zip(found.locks, areLocksInReach).filter(\.1).map(\.0)
+        found.claims.removeAll { claim in claim.holder.user != caller.uid && access.filter(claim.paths, caller).contains(false) }
+        let arePresentersAccessible = access.filter(found.presenters.map(\.path), caller)
+        found.presenters = zip(found.presenters, arePresentersAccessible).filter(\.1).map(\.0)
+        let areLocksAccessible = access.filter(found.locks.map(\.path), caller)
+        found.locks = zip(found.locks, areLocksAccessible).filter(\.1).map(\.0)
         return found
     }
 
-    private var locks: [CoordinationSnapshot.Lock] {
+    private var locks: [CoordinationSnapshot.LockEntry] {
         let (held, waiting) = fileSystem.locks.listing
         guard !held.isEmpty || !waiting.isEmpty else { return [] }
         var paths: [UInt64: StorePath] = [:]
         for node in fileSystem.table.all where node.isRegular || node.isFolder {
             if let path = fileSystem.saves.path(of: node) { paths[node.lockKey] = path }
         }
-        func shown(_ lock: AdvisoryLock, waits: Bool) -> CoordinationSnapshot.Lock? {
+        func shown(_ lock: AdvisoryLock, waits: Bool) -> CoordinationSnapshot.LockEntry? {
             paths[lock.document.rawValue].map { path in
-                CoordinationSnapshot.Lock(
+                CoordinationSnapshot.LockEntry(
                     path: path, isWhole: lock.kind == .whole, isExclusive: lock.mode == .exclusive, start: lock.range.start,
                     end: lock.range.end == .max ? nil : lock.range.end, process: lock.pid, waits: waits)
             }

@@ -37,7 +37,7 @@ extension MountedStore {
         after position: EventLog.Position, limit: Int, about item: StorePath, kinds: Set<StoreEvent.Kind>?, to caller: Credentials
     ) -> EventLog.Page {
         func isOfKind(_ event: StoreEvent) -> Bool { kinds?.contains(event.kind) ?? true }
-        let isUnlimited = fileSystem.tags.reach.isUnlimited(caller)
+        let isUnlimited = fileSystem.tags.access.isUnlimited(caller)
         let found = events.events(after: position, limit: limit) { event in
             // What was moved may have appeared or be deleted for others.
             (!isUnlimited || isOfKind(event)) && event.concerns(item, contents: true)
@@ -54,7 +54,7 @@ extension MountedStore {
     }
 
     private func known(_ events: [StoreEvent], to caller: Credentials) -> (events: [StoreEvent], isMissing: Bool) {
-        if fileSystem.tags.reach.isUnlimited(caller) { return (events, false) }
+        if fileSystem.tags.access.isUnlimited(caller) { return (events, false) }
         var (known, isMissing): ([StoreEvent], Bool) = ([], false)
         for event in events {
             switch (0..<Self.freshNanoseconds).contains(Clock.now - event.time) ? knowledge(of: event, caller) : .unclear {
@@ -78,9 +78,9 @@ extension MountedStore {
 
     /// An event as a caller may know of it: who may list a folder sees what comes, goes and changes there.
     private func knowledge(of event: StoreEvent, _ caller: Credentials) -> Knowledge {
-        let reach = fileSystem.tags.reach
+        let access = fileSystem.tags.access
         func sees(_ path: StorePath, in folder: FileIdentity?) -> Bool? {
-            folder.flatMap { reach.mayList(path.parent, caller, $0) }
+            folder.flatMap { access.mayList(path.parent, caller, $0) }
         }
         guard let seesPlace = sees(event.path, in: event.folder) else { return .unclear }
         guard let oldPath = event.oldPath else { return seesPlace ? .event(event) : .none }

@@ -29,7 +29,7 @@ extension MountedStore {
     /// EINVAL if it is no file, EFBIG if it is too large. The document's owner alone can have it back: nobody learns anything
     /// by this.
     public func keepPresentVersion(of path: StorePath, for caller: Credentials) throws(Errno) -> KeptVersion {
-        guard recents.reach.may(caller, path, W_OK) else { throw .permissionDenied }
+        guard recents.access.may(caller, path, W_OK) else { throw .permissionDenied }
         let number = (path.bytes + [0]).withUnsafeBytes {
             cl_open_beneath(
                 fileSystem.store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, O_RDONLY | O_NONBLOCK)

@@ -34,8 +34,8 @@ extension MountedStore {
             else { return nil }
             return (handle, path, reason)
         }
-        let isWithinReach = recents.reach.filter(handles.map(\.path), caller)
-        return zip(handles, isWithinReach).filter(\.1).map { entry, _ in
+        let isAccessible = recents.access.filter(handles.map(\.path), caller)
+        return zip(handles, isAccessible).filter(\.1).map { entry, _ in
             let thread = entry.handle.caller.thread
             let process = ProcessFacts.status(of: thread)?.group ?? thread
             return Writer(
@@ -47,10 +47,10 @@ extension MountedStore {
     /// The saves under way, by path, the older first.
     public func openSaves(for caller: Credentials) -> [SaveUnderWay] {
         let saves = fileSystem.saves.openSaves
-        let isWithinReach = recents.reach.filter(saves.map(\.path), caller)
+        let isAccessible = recents.access.filter(saves.map(\.path), caller)
         let now = SaveService.now
         func seconds(since time: UInt64) -> Double { now > time ? Double(now - time) / 1e9 : 0 }
-        return zip(saves, isWithinReach).filter(\.1).map { entry, _ in
+        return zip(saves, isAccessible).filter(\.1).map { entry, _ in
             SaveUnderWay(
                 path: entry.path, process: entry.save.process.id, name: ProcessFacts.name(of: entry.save.process.id) ?? "",
                 state: entry.save.phase.rawValue, age: seconds(since: entry.save.began),

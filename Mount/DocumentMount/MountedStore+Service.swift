@@ -19,10 +19,10 @@ extension MountedStore {
     /// Has it act for nobody again.
     public func resetThread() { fileSystem.privileges.resetThread() }
 
-    public var gatherProgress: Progress {
-        let progress = keeper.gatherer.progress
+    public var scanProgress: Progress {
+        let progress = indexer.scanner.progress
         // While it runs, what it has met; then what is known.
-        let known = progress.state == "done" ? try? keeper.index.count() : nil
+        let known = progress.state == "done" ? try? indexer.index.count() : nil
         return Progress(state: progress.state, documents: known ?? progress.documents, folders: progress.folders)
     }
 

@@ -5,8 +5,8 @@ public import StorePrimitives
 extension MountedStore {
     public func bound(of resource: SharedResource) -> SharedResource.Bound {
         switch resource {
-        case .indexBytes: keeper.index.bounds.bytes
-        case .tags: keeper.index.bounds.tags
+        case .indexBytes: indexer.index.bounds.bytes
+        case .tags: indexer.index.bounds.tags
         default: shares.bound(of: resource)
         }
     }
@@ -14,11 +14,11 @@ extension MountedStore {
     /// With nil, of all users.
     public func use(of resource: SharedResource, by user: UInt32?) -> Int {
         switch resource {
-        case .indexBytes, .tags, .keptTags: (try? keeper.index.use(of: resource, by: user.map { UserID($0) })) ?? 0
+        case .indexBytes, .tags, .keptTags: (try? indexer.index.use(of: resource, by: user.map { UserID($0) })) ?? 0
         default: user.map { shares.use(of: resource, by: $0) } ?? shares.use(of: resource)
         }
     }
 
     /// Documents that are not, or not with all their tags, in the index, as their owners have no room in it for more.
-    public var documentsLeftOut: Int { keeper.index.documentsLeftOut }
+    public var documentsLeftOut: Int { indexer.index.documentsLeftOut }
 }

@@ -17,12 +17,13 @@ extension MountedStore {
     /// Forgets the thumbnails of a document, or of all in a folder, of what the caller may write. Returns of how many there were any.
     /// O(documents in it); of the whole mount also the pictures in virtual folders, O(thumbnails).
     public func clearThumbnails(in path: StorePath, for caller: Credentials) throws(Errno) -> Int {
-        guard let thumbnails = fileSystem.thumbnails, thumbnails.reach.may(caller, path, R_OK) else { throw .noSuchFileOrDirectory }
-        if path.isRoot, thumbnails.reach.may(caller, path, W_OK) { thumbnails.removeAllLinkPictures() }
+        guard let thumbnails = fileSystem.thumbnails, thumbnails.access.may(caller, path, R_OK)
+        else { throw .noSuchFileOrDirectory }
+        if path.isRoot, thumbnails.access.may(caller, path, W_OK) { thumbnails.removeAllLinkPictures() }
         var count = 0
         var next = [path]
         while let path = next.popLast(), !isEnding.load(ordering: .relaxed) {
-            if thumbnails.reach.may(caller, path, W_OK), thumbnails.removePictures(of: path) { count += 1 }
+            if thumbnails.access.may(caller, path, W_OK), thumbnails.removePictures(of: path) { count += 1 }
             next += ((try? thumbnails.items(in: path)) ?? []).map { path.appending($0.name) }
         }
         return count
@@ -32,7 +33,7 @@ extension MountedStore {
     /// the caller may not write the document, or if it cannot be kept.
     public func handOverThumbnail(_ image: [UInt8], of path: StorePath, for caller: Credentials) {
         guard let thumbnails = fileSystem.thumbnails, let status = thumbnails.status(of: path, for: caller, W_OK),
-            ThumbnailService.mayBeDrawn(status), let picture = try? MemoryFile.file(image)
+            DocumentThumbnails.mayBeRendered(status), let picture = try? MemoryFile.file(image)
         else { return }
         thumbnails.thumbnailer.handOver(picture, of: thumbnails.subject(path, isFolder: false), ThumbnailVersion(status))
     }
@@ -40,7 +41,7 @@ extension MountedStore {
     /// How many thumbnails were drawn, how many documents could not be, and how many wait.
     public var thumbnailCounters: [String: Int] {
         guard let status = fileSystem.thumbnails?.thumbnailer.status else { return [:] }
-        return ["thumbnailsDrawn": status.drawn, "thumbnailsRefused": status.refused, "thumbnailsWaiting": status.waiting]
+        return ["thumbnailsDrawn": status.rendered, "thumbnailsRefused": status.refused, "thumbnailsWaiting": status.waiting]
     }
 
     /// Why none can be drawn at the moment; nil if they can.

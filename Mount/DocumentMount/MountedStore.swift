@@ -15,7 +15,7 @@ public final class MountedStore: Sendable {
     /// What users have of what is bounded for each; the table is `SharedResource`.
     public let shares: UserShares
     let fileSystem: MountedFileSystem
-    let keeper: IndexKeeper
+    let indexer: Indexer
     let events: EventHub
     private let kernelNames: KernelNames
     let tagFolders: TagFolders
@@ -56,12 +56,12 @@ public final class MountedStore: Sendable {
             kernelNames: kernelNames)
         let journal = ChangeJournal(events: events)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes)
-        keeper = IndexKeeper(index: index, reader: reader, journal: journal, log: log)
-        let reach = Reach(store: store, actsForCallers: privileges.actsForCallers)
-        let tags = TagStore(keeper: keeper, reach: reach)
+        indexer = Indexer(index: index, reader: reader, journal: journal, log: log)
+        let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers)
+        let tags = TagStore(indexer: indexer, access: access)
         tagFolders = TagFolders(
-            tags: tags, keeper: keeper, reach: reach, shares: shares, prefixes: [configuration.mountPoint, configuration.store])
-        recents = RecentsFolder(keeper: keeper, reach: reach, shares: shares)
+            tags: tags, indexer: indexer, access: access, shares: shares, prefixes: [configuration.mountPoint, configuration.store])
+        recents = RecentsFolder(indexer: indexer, access: access, shares: shares)
         let virtualFolders: VirtualFolders.Parts? =
             configuration.options.virtualFolders == .off
             ? nil
@@ -72,7 +72,7 @@ public final class MountedStore: Sendable {
                     workerProgram: configuration.workerProgram, threads: sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN)), log: log,
                     servesSeveral: privileges.actsForCallers, shares: configuration.isSystem ? shares : nil,
                     isStoreInUse: { [journal] in journal.isInUse }),
-                mountPoint: configuration.mountPoint, reach: reach, isListed: configuration.options.virtualFolders == .listed)
+                mountPoint: configuration.mountPoint, access: access, isListed: configuration.options.virtualFolders == .listed)
 
         let isRemote = RemoteFileSystem.holds(store)
         if isRemote {
@@ -89,7 +89,7 @@ public final class MountedStore: Sendable {
             throw MountFailure("\(configuration.storeText): /proc is not to be read: \(error); Quire needs it to tell who saves")
         }
 
-        if let thumbnails = fileSystem.thumbnails { keeper.index.follow { thumbnails.follow($0) } }
+        if let thumbnails = fileSystem.thumbnails { indexer.index.follow { thumbnails.follow($0) } }
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
         tuning.sharesByUser = privileges.actsForCallers
@@ -120,9 +120,9 @@ public final class MountedStore: Sendable {
     /// Serves until the mount is gone. `onReady` is called, on another thread, once the mount answers; `lettingGo` when apps are
     /// answered no more, and to have all descriptors of `duplicateDevice` closed: apps wait for that.
     public func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws(MountFailure) {
-        fileSystem.forgetter.start(at: session.place, configuration.startRepeating)
-        kernelNames.start(at: session.place, configuration.startRepeating)
-        let changes = OutsideChanges(fileSystem: fileSystem, keeper: keeper)
+        fileSystem.forgetter.start(at: session.place, configuration.startReplay)
+        kernelNames.start(at: session.place, configuration.startReplay)
+        let changes = OutsideChanges(fileSystem: fileSystem, indexer: indexer)
         do throws(Errno) {
             let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
             if started.method == .inotify { fileSystem.ownRemovals.begin() }
@@ -130,13 +130,13 @@ public final class MountedStore: Sendable {
         } catch {
             log.error("changes made beneath the mount are not seen: \(error)")
         }
-        keeper.start()
+        indexer.start()
         events.start()
-        fileSystem.repeater.start(at: session.place, configuration.startRepeating)
+        fileSystem.replayer.start(at: session.place, configuration.startReplay)
         fileSystem.saves.start()
-        fileSystem.thumbnails?.start(at: session.place, configuration.startRepeating)
+        fileSystem.thumbnails?.start(at: session.place, configuration.startReplay)
         // On a read-only mount the kernel lets nobody do what is to be repeated.
-        if !isReadOnly { fileSystem.repeats.start() }
+        if !isReadOnly { fileSystem.replay.start() }
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
         let starter = NamedThread("quire-start") { onReady() }
         let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
@@ -149,18 +149,18 @@ public final class MountedStore: Sendable {
         fileSystem.thumbnails?.stop()
         fileSystem.forgetter.stop()
         kernelNames.stop()
-        fileSystem.repeater.stop()
-        fileSystem.repeats.stop()
+        fileSystem.replayer.stop()
+        fileSystem.replay.stop()
         fileSystem.coordinator.stop()
-        fileSystem.workspaces.stop()
+        fileSystem.transactions.stop()
         fileSystem.locks.stop()
         fileSystem.saves.stop()
-        fileSystem.repeater.collect()
+        fileSystem.replayer.collect()
         fileSystem.forgetter.collect()
         fileSystem.noteOpenWriters()
         events.stop()
         kernelNames.collect()
-        keeper.stop()
+        indexer.stop()
         if let refusal {
             throw MountFailure(
                 "\(configuration.mountPointText): the kernel refused requests by io_uring: \(refusal); mount with -o uring=off")

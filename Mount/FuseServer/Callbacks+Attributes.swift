@@ -15,7 +15,7 @@ extension FuseSession {
                 request,
                 { (fs, caller) throws(Errno) in
                     try fs.change(
-                        caller, node: NodeID(node), handle: info?.handle, to: AttributeChanges(status!.pointee, valid: valid))
+                        caller, node: NodeID(node), handle: info?.handle, to: AttributeRequest(status!.pointee, valid: valid))
                 }, sendAttributes)
         }
         table.getxattr = { request, node, name, size in
@@ -77,7 +77,7 @@ private func withValueBuffer(
     }
 }
 
-extension AttributeChanges {
+extension AttributeRequest {
     init(_ status: stat, valid: Int32) {
         func has(_ bit: Int32) -> Bool { valid & bit != 0 }
         if has(FUSE_SET_ATTR_MODE) { mode = status.st_mode }

@@ -32,7 +32,7 @@ public protocol FileSystemOperations: AnyObject, Sendable {
     func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes
     /// The attributes with the birth time, nanoseconds since 1970; 0 where the store keeps none.
     func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64)
-    func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeChanges) throws(Errno) -> Attributes
+    func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes
     /// Calls `body` with the NUL-terminated target.
     func readLink(_ caller: Caller, node: NodeID, _ body: (UnsafePointer<CChar>) -> Void) throws(Errno)
 

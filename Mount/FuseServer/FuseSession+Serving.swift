@@ -68,13 +68,13 @@ extension FuseSession {
     /// Of threads that do what was put aside: others are run before them, and they get their part of the processors all the same.
     private static let longSlice: CUnsignedLongLong = 20_000_000
 
-    private func serveRequests(_ slot: Dispatcher.Slot) {
+    private func serveRequests(_ slot: RequestDispatcher.Slot) {
         fileSystem.prepareThread()
         if slot.isAside { _ = cl_set_thread_slice(Self.longSlice) }
         var isPreferred = false
         var buffer = fuse_buf()
         defer { free(buffer.mem) }
-        var looksOut = false
+        var spins = false
         while !isEnding {
             switch dispatcher.takeTurn(slot) {
             case .over: return ended()
@@ -84,7 +84,7 @@ extension FuseSession {
             case .seat: break
             }
             let asked = Self.microseconds
-            if looksOut { lookOut(since: asked) }
+            if spins { spin(since: asked) }
             if dispatcher.shares.areSomeLimited != isPreferred {
                 isPreferred.toggle()
                 _ = cl_set_thread_slice(isPreferred ? Self.shortSlice : 0)
@@ -93,11 +93,11 @@ extension FuseSession {
             if received == -EINTR { continue }
             if received <= 0 { break }
             let began = Self.microseconds
-            looksOut = dispatcher.isConversation(at: began)
-            let about = RequestShares.claim(of: buffer, countsUsers: tuning.sharesByUser, dispatcher.shares.accounts, fileSystem)
-            if let (header, claim) = about, dispatcher.shares.areSomeLimited {
+            spins = dispatcher.isConversation(at: began)
+            let about = RequestShares.holding(of: buffer, countsUsers: tuning.sharesByUser, dispatcher.shares.accounts, fileSystem)
+            if let (header, holding) = about, dispatcher.shares.areSomeLimited {
                 if header.opcode == RequestShares.interrupt { answerIfKilled(buffer) }
-                switch dispatcher.putAside(header, claim, at: cl_monotonic_ns(), bytes: { RequestBytes.taking(&buffer) }) {
+                switch dispatcher.putAside(header, holding, at: cl_monotonic_ns(), bytes: { RequestBytes.taking(&buffer) }) {
                 case .served: break
                 case .waits, .ready: continue
                 case .refused:
@@ -106,7 +106,7 @@ extension FuseSession {
                 }
             }
             // What is there already is read in less.
-            dispatcher.began(slot, waited: began - asked > 5, about?.1 ?? RequestShares.Claim())
+            dispatcher.began(slot, waited: began - asked > 5, about?.1 ?? RequestShares.HeldShares())
             if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
             answer(&buffer)
             dispatcher.ended(slot, began: began, at: Self.microseconds)
@@ -123,9 +123,9 @@ extension FuseSession {
     }
 
     /// A request that was put aside, when its turn has come.
-    private func serve(_ waiting: RequestShares.Waiting, _ slot: Dispatcher.Slot) {
+    private func serve(_ waiting: RequestShares.Waiting, _ slot: RequestDispatcher.Slot) {
         let began = Self.microseconds
-        dispatcher.began(slot, waited: false, waiting.claim, isPutAside: true)
+        dispatcher.began(slot, waited: false, waiting.holding, isPutAside: true)
         var buffer = waiting.bytes.buffer
         answer(&buffer)
         let ended = Self.microseconds
@@ -152,7 +152,7 @@ extension FuseSession {
     /// a sleeping processor takes 20 to 60 µs in a virtual machine, twice for each request. Measured with one app, without and
     /// with this: create 3,100 and 5,100 a second, rename 6,100 and 9,500, unlink 7,900 and 16,000. Beside work that needs all
     /// processors it is the other way round: a request brings forward who sleeps, not who let others go first.
-    private func lookOut(since start: Int) {
+    private func spin(since start: Int) {
         var device = pollfd(fd: fuse_session_fd(session), events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
         var now = start
         repeat {
@@ -160,7 +160,7 @@ extension FuseSession {
             let before = now
             sched_yield()
             now = Self.microseconds
-            if now - before > Dispatcher.longestYield { return dispatcher.processorsAreBusy(at: now) }
+            if now - before > RequestDispatcher.longestYield { return dispatcher.processorsAreBusy(at: now) }
         } while now - start < 50
     }
 

@@ -13,7 +13,7 @@ public final class FuseSession: @unchecked Sendable {
     var session: OpaquePointer!
     /// Of the mount, once it is made.
     public private(set) var place = MountPlace(path: [], connection: 0)
-    let dispatcher: Dispatcher
+    let dispatcher: RequestDispatcher
     let serving = Mutex<[NamedThread]>([])
     let ringServers = Mutex<[RingServer]>([])
     let running = Atomic<Int>(0)
@@ -22,7 +22,7 @@ public final class FuseSession: @unchecked Sendable {
     public private(set) var notifier: Notifier!
 
     public struct Tuning: Sendable {
-        /// Threads that serve requests: as many may wait for the disk at once. Two read at a time, see `Dispatcher`.
+        /// Threads that serve requests: as many may wait for the disk at once. Two read at a time, see `RequestDispatcher`.
         public var threads = 24
         /// Each user has a share of the threads: there are several.
         public var sharesByUser = false
@@ -47,7 +47,7 @@ public final class FuseSession: @unchecked Sendable {
         self.tuning = tuning
         let rings = tuning.rings ? KernelRings(threads: tuning.threads, capacity: Int(tuning.maximumWrite)) : nil
         channel = KernelChannel(wantsPassthrough: tuning.passthrough, rings: rings)
-        dispatcher = Dispatcher(threads: tuning.threads, cores: Int(cl_usable_processors()), limits: limits)
+        dispatcher = RequestDispatcher(threads: tuning.threads, cores: Int(cl_usable_processors()), limits: limits)
         defer { dispatcher.onLate = { [unowned self] in fail($0, .resourceBusy) } }
         var arguments = fuse_args()
         fuse_opt_add_arg(&arguments, "quire")

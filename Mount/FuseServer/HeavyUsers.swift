@@ -28,7 +28,7 @@ package final class HeavyUsers: @unchecked Sendable {
 
     /// A request has been done. One atomic addition.
     package func used(_ user: UInt64, microseconds: Int) {
-        guard user != 0, user != RequestShares.Claim.lettingGo else { return }
+        guard user != 0, user != RequestShares.HeldShares.lettingGo else { return }
         times[Self.place(of: user)].wrappingAdd(max(microseconds, 1), ordering: .relaxed)
     }
 

@@ -46,19 +46,19 @@ extension RequestShares {
     private static let release: Set<UInt32> = [18, 29]
 
     /// The user, item and file system that a request which was just read is about; nil if it has no header.
-    static func claim(
+    static func holding(
         of request: fuse_buf, countsUsers: Bool, _ accounts: Accounts, _ fileSystem: any FileSystemOperations
-    ) -> (Header, Claim)? {
+    ) -> (Header, HeldShares)? {
         guard let start = request.mem, request.size >= MemoryLayout<quire_in_header>.size else { return nil }
         // Safe: the kernel writes whole requests, each headed by this struct, into an aligned buffer.
         let found = start.assumingMemoryBound(to: quire_in_header.self).pointee
         let header = Header(
             unique: found.unique, opcode: found.opcode, thread: pid_t(bitPattern: found.pid), user: found.uid, size: request.size)
-        guard !nodeless.contains(header.opcode), found.nodeid != 0 || forget.contains(header.opcode) else { return (header, Claim()) }
-        guard !forget.contains(header.opcode) else { return (header, Claim(user: Claim.lettingGo)) }
+        guard !nodeless.contains(header.opcode), found.nodeid != 0 || forget.contains(header.opcode) else { return (header, HeldShares()) }
+        guard !forget.contains(header.opcode) else { return (header, HeldShares(user: HeldShares.lettingGo)) }
         let share = fileSystem.share(of: NodeID(found.nodeid))
         guard !release.contains(header.opcode) else {
-            return (header, Claim(user: Claim.lettingGo, device: share.device))
+            return (header, HeldShares(user: HeldShares.lettingGo, device: share.device))
         }
         // What hangs in a folder with one name, as where a file system is mounted, is not to hold up those for others.
         var item = share.item
@@ -68,6 +68,7 @@ extension RequestShares {
         }
         // What the kernel writes out by itself is nobody's.
         let isUsers = countsUsers && (found.uid != 0 || found.pid != 0)
-        return (header, Claim(user: isUsers ? UInt64(accounts.owner(of: found.uid)) &+ 1 : 0, item: item, device: share.device))
+        let user = isUsers ? UInt64(accounts.owner(of: found.uid)) &+ 1 : 0
+        return (header, HeldShares(user: user, item: item, device: share.device))
     }
 }

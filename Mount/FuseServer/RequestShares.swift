@@ -29,7 +29,7 @@ public struct RequestShare: Hashable, Sendable {
 /// Knows no clock: times are the caller's, in nanoseconds.
 package final class RequestShares: @unchecked Sendable {
     /// What one request holds: its user (plus one), its item, its inner file system. 0: does not count.
-    package struct Claim: Hashable, Sendable {
+    package struct HeldShares: Hashable, Sendable {
         package var user: UInt64
         package var item: UInt64
         package var device: UInt64
@@ -59,12 +59,12 @@ package final class RequestShares: @unchecked Sendable {
     /// A request that was put aside.
     package final class Waiting: Sendable {
         package let header: Header
-        package let claim: Claim
+        package let holding: HeldShares
         package let bytes: RequestBytes
         let since: Int64
 
-        init(_ header: Header, _ claim: Claim, _ bytes: RequestBytes, at time: Int64) {
-            (self.header, self.claim, self.bytes, since) = (header, claim, bytes, time)
+        init(_ header: Header, _ holding: HeldShares, _ bytes: RequestBytes, at time: Int64) {
+            (self.header, self.holding, self.bytes, since) = (header, holding, bytes, time)
         }
     }
 
@@ -80,30 +80,30 @@ package final class RequestShares: @unchecked Sendable {
 
     private struct State {
         /// By requests that were not put aside and took longer than the last beat.
-        var held = ClaimCounts()
+        var held = ShareCounts()
         /// By requests that were put aside, and are being done or ready to be.
-        var begun = ClaimCounts()
+        var begun = ShareCounts()
         /// Of these, without what lets go.
         var begunCount = 0
         /// Of these, what has taken longer than the last beat.
-        var slow = ClaimCounts()
+        var slow = ShareCounts()
         var heavy: Set<Int> = []
         var waiting = WaitingRequests()
         var ready: [Waiting] = []
 
         mutating func begin(_ request: Waiting) {
-            begun.add(request.claim)
-            if request.claim.user != Claim.lettingGo { begunCount += 1 }
+            begun.add(request.holding)
+            if request.holding.user != HeldShares.lettingGo { begunCount += 1 }
             ready.append(request)
         }
 
-        mutating func end(_ claim: Claim) {
-            begun.remove(claim)
-            if claim.user != Claim.lettingGo { begunCount -= 1 }
+        mutating func end(_ holding: HeldShares) {
+            begun.remove(holding)
+            if holding.user != HeldShares.lettingGo { begunCount -= 1 }
         }
 
         func isHeavy(_ user: UInt64) -> Bool {
-            user != 0 && user != Claim.lettingGo && !heavy.isEmpty && heavy.contains(HeavyUsers.place(of: user))
+            user != 0 && user != HeldShares.lettingGo && !heavy.isEmpty && heavy.contains(HeavyUsers.place(of: user))
         }
     }
 
@@ -141,15 +141,15 @@ package final class RequestShares: @unchecked Sendable {
     /// Puts a request aside if something that it is about has its whole share, or its user is heavy.
     ///
     /// - Parameter bytes: called if so, with the lock held: the request is no longer the caller's.
-    package func putAside(_ header: Header, _ claim: Claim, at time: Int64, bytes: () -> RequestBytes) -> Decision {
+    package func putAside(_ header: Header, _ holding: HeldShares, at time: Int64, bytes: () -> RequestBytes) -> Decision {
         guard !Self.neverWaits(header.opcode) else { return .served }
         return state.withLock { state in
-            let mayBegin = mayBegin(claim, state)
-            let lettingGo = claim.user == Claim.lettingGo
-            guard !mayBegin || (lettingGo ? !state.heavy.isEmpty : state.isHeavy(claim.user)) else { return .served }
+            let mayBegin = mayBegin(holding, state)
+            let lettingGo = holding.user == HeldShares.lettingGo
+            guard !mayBegin || (lettingGo ? !state.heavy.isEmpty : state.isHeavy(holding.user)) else { return .served }
             // On a mount of one user nobody else waits meanwhile: a write(2) by O_DIRECT may come as hundreds of requests at once.
-            guard lettingGo || take(header) else { return claim.user == 0 ? .served : .refused }
-            let request = Waiting(header, claim, bytes(), at: time)
+            guard lettingGo || take(header) else { return holding.user == 0 ? .served : .refused }
+            let request = Waiting(header, holding, bytes(), at: time)
             guard mayBegin else {
                 state.waiting.append(request)
                 return .waits
@@ -175,8 +175,8 @@ package final class RequestShares: @unchecked Sendable {
     package func ended(_ request: Waiting) -> Int {
         letGo(of: request)
         return state.withLock { state in
-            state.end(request.claim)
-            beginNext(&state, lookingAt: Self.lookAhead)
+            state.end(request.holding)
+            beginNext(&state, examining: Self.lookAhead)
             return state.ready.count
         }
     }
@@ -189,13 +189,13 @@ package final class RequestShares: @unchecked Sendable {
     ///   - heavy: the users who take so much of the threads' time that others would wait, see `HeavyUsers`.
     /// Returns how many are ready, and which have waited too long and are to be answered EBUSY.
     package func beat(
-        held: [Claim], slow: [Claim] = [], heavy: Set<Int> = [], at time: Int64
+        held: [HeldShares], slow: [HeldShares] = [], heavy: Set<Int> = [], at time: Int64
     ) -> (ready: Int, late: [Waiting]) {
         guard held.count >= share || !heavy.isEmpty || isLimiting.load(ordering: .relaxed) else { return (0, []) }
         let (ready, late) = state.withLock { state in
-            (state.held, state.slow) = (ClaimCounts(held), ClaimCounts(slow))
+            (state.held, state.slow) = (ShareCounts(held), ShareCounts(slow))
             state.heavy = heavy
-            beginNext(&state, lookingAt: .max)
+            beginNext(&state, examining: .max)
             let late = state.waiting.takeLate(at: time)
             isLimiting.store(
                 !heavy.isEmpty || !state.waiting.isEmpty || !state.begun.isEmpty || state.held.most >= share, ordering: .relaxed)
@@ -221,28 +221,28 @@ package final class RequestShares: @unchecked Sendable {
     }
 
     private func letGo(of request: Waiting) {
-        guard request.claim.user != Claim.lettingGo else { return }
+        guard request.holding.user != HeldShares.lettingGo else { return }
         limits.giveBack(.heldRequests, for: request.header.user)
         limits.giveBack(.heldRequestBytes, request.header.size, for: request.header.user)
     }
 
-    private func mayBegin(_ claim: Claim, _ state: State) -> Bool {
-        mayBegin(claim.user, state) && state.held.item(claim.item) + state.begun.item(claim.item) < share
-            && state.held.device(claim.device) + state.begun.device(claim.device) < share
+    private func mayBegin(_ holding: HeldShares, _ state: State) -> Bool {
+        mayBegin(holding.user, state) && state.held.item(holding.item) + state.begun.item(holding.item) < share
+            && state.held.device(holding.device) + state.begun.device(holding.device) < share
     }
 
     /// Whether anything of a user's may.
     private func mayBegin(_ user: UInt64, _ state: State) -> Bool {
-        guard state.begunCount < most || user == Claim.lettingGo else { return false }
+        guard state.begunCount < most || user == HeldShares.lettingGo else { return false }
         let share = state.isHeavy(user) ? min(share, heavyShare + state.slow.user(user)) : share
         return state.held.user(user) + state.begun.user(user) < share
     }
 
     /// Has what waits begin, of each user the first first. No user is always the first of all.
-    private func beginNext(_ state: inout State, lookingAt count: Int) {
+    private func beginNext(_ state: inout State, examining count: Int) {
         for user in state.waiting.users.shuffled() {
             while mayBegin(user, state),
-                let first = state.waiting.first(of: user, lookingAt: count, where: { mayBegin($0, state) }),
+                let first = state.waiting.first(of: user, examining: count, where: { mayBegin($0, state) }),
                 state.waiting.remove(first)
             { state.begin(first) }
         }

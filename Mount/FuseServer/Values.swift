@@ -136,7 +136,7 @@ public struct OpenedFolder: Sendable {
 }
 
 /// What SETATTR asks for; nil is left alone.
-public struct AttributeChanges: Sendable {
+public struct AttributeRequest: Sendable {
     public enum Time: Sendable {
         case now
         case exactly(timespec)

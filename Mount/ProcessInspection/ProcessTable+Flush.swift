@@ -17,7 +17,7 @@ extension ProcessTable {
         since moment: SaveMoment, image: ProgramImage?, mayBeMapped: Bool
     ) -> FlushFacts {
         // A thread that exits has let go of its table before it closes what was in there (exit_files): who has one, lives.
-        let own = thread > 0 ? look(at: thread, for: trace) : .unreadable
+        let own = thread > 0 ? scan(thread, for: trace) : .unreadable
         var facts = FlushFacts()
         if own == .empty || own == .unreadable {
             facts.death = death(of: thread)

@@ -50,9 +50,9 @@ extension ProcessTable {
         if moment.lastProcess == .max
             || BirthRange.mayHaveLapped(age: age, ticksPerSecond: cl_ticks_per_second(), below: numberLimit)
         {
-            births.look(atAllSince: moment.ticks)
+            births.scan(allSince: moment.ticks)
         } else {
-            births.look(after: moment.lastProcess, through: last)
+            births.scan(after: moment.lastProcess, through: last)
         }
         // Somebody may have been started while this looked.
         var rounds = 0
@@ -61,7 +61,7 @@ extension ProcessTable {
             if now == last { break }
             rounds += 1
             if rounds > Self.maximumRounds { return Holders(areNone: false, isInDoubt: true) }
-            births.look(after: last, through: now)
+            births.scan(after: last, through: now)
             last = now
         }
         return births.holders
@@ -86,13 +86,13 @@ private struct Births {
     let skipped: pid_t?
     let moment: SaveMoment
     var holders = Holders()
-    private var looked = 0
+    private var scanned = 0
     private var passed = 0
 
     /// More are not looked at: then it is unknown.
     private static let maximum = 4000
     /// After this many, a process is first asked whether it can have the version at all, for half of what a look costs.
-    private static let lookedAtOnce = 64
+    private static let scannedAtOnce = 64
     /// So many that cannot are passed over, which takes 0.2 s.
     private static let mostPassed = 20_000
     /// Up to this many numbers are tried one by one, at 0.5 µs, before all of /proc is listed, at some 0.5 µs for each process.
@@ -109,11 +109,11 @@ private struct Births {
         self.moment = moment
     }
 
-    mutating func look(after last: Int32, through now: Int32) {
+    mutating func scan(after last: Int32, through now: Int32) {
         let ranges = BirthRange.numbers(after: last, through: now, below: table.numberLimit)
         let count = ranges.reduce(0) { $0 + $1.count }
         if count <= Self.tried || !table.listsEveryone && count <= Self.maximum {
-            for range in ranges { for id in range where !look(at: id) { return } }
+            for range in ranges { for id in range where !scan(id) { return } }
         } else if table.listsEveryone {
             list { birth in ranges.contains { $0.contains(birth) } }
         } else {
@@ -121,7 +121,7 @@ private struct Births {
         }
     }
 
-    mutating func look(atAllSince ticks: UInt64) {
+    mutating func scan(allSince ticks: UInt64) {
         guard table.listsEveryone else {
             (holders.areNone, holders.isInDoubt) = (false, true)
             return
@@ -130,23 +130,23 @@ private struct Births {
     }
 
     private mutating func list(where isBirth: (pid_t) -> Bool) {
-        let result = table.proc.numbers(in: ".") { !isBirth($0) || look(at: $0) }
+        let result = table.proc.numbers(in: ".") { !isBirth($0) || scan($0) }
         if result < 0 { (holders.areNone, holders.isInDoubt) = (false, true) }
     }
 
     /// False if there is no need to look any further.
-    private mutating func look(at id: pid_t) -> Bool {
+    private mutating func scan(_ id: pid_t) -> Bool {
         // Numbers of other threads than the first are passed over: threads share their descriptors.
         if id == skipped || known.contains(where: { $0.id == id }) || cl_is_process(id) == 0 { return true }
         // Thousands that nobody has waited for, or that were there before, do not keep the others from being looked at.
-        if looked >= Self.lookedAtOnce, passed < Self.mostPassed, let stat = table.proc.stat(of: id),
+        if scanned >= Self.scannedAtOnce, passed < Self.mostPassed, let stat = table.proc.stat(of: id),
             stat.isOver || stat.start < moment.ticks
         {
             passed += 1
             return true
         }
-        looked += 1
-        guard looked <= Self.maximum else {
+        scanned += 1
+        guard scanned <= Self.maximum else {
             (holders.areNone, holders.isInDoubt) = (false, true)
             return false
         }

@@ -11,7 +11,7 @@ enum Holding {
 }
 
 /// What a look into one table of descriptors shows.
-enum TableLook: Equatable {
+enum DescriptorScan: Equatable {
     /// A descriptor on the version, open for writing.
     case holds
     /// Descriptors, but none on the version.
@@ -26,23 +26,23 @@ enum TableLook: Equatable {
 
 extension ProcessTable {
     /// Looks through the descriptors of a thread: about 5 µs and 2.5 for each.
-    func look(at thread: pid_t, for trace: VersionTrace) -> TableLook {
+    func scan(_ thread: pid_t, for trace: VersionTrace) -> DescriptorScan {
         var hasRing = false
-        let look = look(at: thread, for: trace, &hasRing)
-        return hasRing && look == .others ? .hidden : look
+        let scan = scan(thread, for: trace, &hasRing)
+        return hasRing && scan == .others ? .hidden : scan
     }
 
-    private func look(at thread: pid_t, for trace: VersionTrace, _ hasRing: inout Bool) -> TableLook {
+    private func scan(_ thread: pid_t, for trace: VersionTrace, _ hasRing: inout Bool) -> DescriptorScan {
         guard countsDescriptors else {
-            return look(listing: thread, for: trace, byLink: !proc.isInExec(thread), &hasRing)
+            return scan(listing: thread, for: trace, byLink: !proc.isInExec(thread), &hasRing)
         }
         let count = ProcFolder.withPath(thread, "fd") { cl_count_descriptors(proc.folder.number, $0) }
         guard count > 0 else { return count == 0 ? .empty : isGone(thread, errno: Int32(clamping: -count)) ? .empty : .unreadable }
-        if proc.isInExec(thread) { return look(listing: thread, for: trace, byLink: false, &hasRing) }
+        if proc.isInExec(thread) { return scan(listing: thread, for: trace, byLink: false, &hasRing) }
         // Descriptors have the lowest numbers that are free, so trying those is cheaper than listing them.
         var (found, number) = (Int64(0), Int32(0))
         while found < count, Int64(number) < found + 4 {
-            switch look(at: thread, number, for: trace, &hasRing) {
+            switch scan(thread, number, for: trace, &hasRing) {
             case .holds: return .holds
             case .others: found += 1
             case .empty: break
@@ -51,33 +51,33 @@ extension ProcessTable {
             number += 1
         }
         if found == count { return .others }
-        let rest = look(listing: thread, from: number, for: trace, &hasRing)
+        let rest = scan(listing: thread, from: number, for: trace, &hasRing)
         return found > 0 && rest == .empty ? .others : rest
     }
 
     /// - Parameter byLink: look where links lead, which is cheaper, but may have to wait for an exec.
-    private func look(
+    private func scan(
         listing thread: pid_t, from first: Int32 = 0, for trace: VersionTrace, byLink: Bool = true, _ hasRing: inout Bool
-    ) -> TableLook {
-        var look = TableLook.empty
+    ) -> DescriptorScan {
+        var scan = DescriptorScan.empty
         let result = ProcFolder.withPath(thread, "fd") { path in
             proc.numbers(in: path) { number in
                 guard number >= first else { return true }
-                switch byLink ? self.look(at: thread, number, for: trace, &hasRing) : writes(thread, number, trace) {
-                case .holds: look = .holds
-                case .others: look = .others
+                switch byLink ? self.scan(thread, number, for: trace, &hasRing) : writes(thread, number, trace) {
+                case .holds: scan = .holds
+                case .others: scan = .others
                 case .empty: break
-                case .hidden, .unreadable: look = .hidden
+                case .hidden, .unreadable: scan = .hidden
                 }
-                return look != .holds && look != .hidden
+                return scan != .holds && scan != .hidden
             }
         }
-        if result == 0 { return look }
+        if result == 0 { return scan }
         return isGone(thread, errno: Int32(clamping: -result)) ? .empty : .unreadable
     }
 
     /// One descriptor: `.empty` if there is none of this number.
-    private func look(at thread: pid_t, _ number: Int32, for trace: VersionTrace, _ hasRing: inout Bool) -> TableLook {
+    private func scan(_ thread: pid_t, _ number: Int32, for trace: VersionTrace, _ hasRing: inout Bool) -> DescriptorScan {
         withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX) + 16, alignment: 1) { buffer in
             let length = ProcFolder.withPath(thread, "fd", number) {
                 cl_readlinkat(proc.folder.number, $0, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
@@ -112,13 +112,13 @@ extension ProcessTable {
     }
 
     /// Whether a descriptor, which has the right name or may have it, is open on the version for writing.
-    private func writes(_ thread: pid_t, _ number: Int32, _ trace: VersionTrace) -> TableLook {
+    private func writes(_ thread: pid_t, _ number: Int32, _ trace: VersionTrace) -> DescriptorScan {
         withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { writes(thread, number, trace, $0) }
     }
 
     private func writes(
         _ thread: pid_t, _ number: Int32, _ trace: VersionTrace, _ buffer: UnsafeMutableRawBufferPointer
-    ) -> TableLook {
+    ) -> DescriptorScan {
         let length = proc.read(thread, "fdinfo", number, into: buffer)
         guard length > 0 else { return length == -Int(ENOENT) || length == -Int(ESRCH) ? .empty : .hidden }
         let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<length])
@@ -137,7 +137,7 @@ extension ProcessTable {
 
     /// Whether a process holds the version by any of its threads.
     func holding(_ process: pid_t, _ trace: VersionTrace, mayBeMapped: Bool) -> Holding {
-        switch look(at: process, for: trace) {
+        switch scan(process, for: trace) {
         case .holds: return .holds
         case .hidden: return .unknown
         case .others:
@@ -169,18 +169,18 @@ extension ProcessTable {
         if threads == 1, seen == process { return .none }
         // A process in an exec has one thread, too.
         if proc.isInExec(process) { return .none }
-        var (holding, looks, last) = (Holding.none, 0, seen)
+        var (holding, scans, last) = (Holding.none, 0, seen)
         let result = ProcFolder.withPath(process, "task") { path in
             proc.numbers(in: path) { thread in
                 if thread == seen || cl_share_descriptors(thread, seen) == 1 || cl_share_descriptors(thread, last) == 1 {
                     return true
                 }
-                looks += 1
-                guard looks <= Self.maximumTables else {
+                scans += 1
+                guard scans <= Self.maximumTables else {
                     holding = .unknown
                     return false
                 }
-                switch look(at: thread, for: trace) {
+                switch scan(thread, for: trace) {
                 case .holds: holding = .holds
                 case .hidden: holding = .unknown
                 case .unreadable: if proc.stat(of: thread)?.isExiting == false { holding = .unknown }

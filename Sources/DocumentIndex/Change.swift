@@ -6,7 +6,7 @@ public import StorePrimitives
 public enum Change: Sendable {
     /// A document is at this path with these facts. A path already known keeps its document, whatever inode it now has; see
     /// `DocumentIndex` for who a file at a new path is.
-    case present(DocumentFacts)
+    case present(ScannedDocument)
 
     /// The document at the path, or the whole folder there, is gone.
     case absent(StorePath)
@@ -25,7 +25,7 @@ public enum Change: Sendable {
 
     /// A document was moved aside to `takingOverFrom` and its name made anew: the new file, of these facts, takes over the
     /// document (id, recents and, where it brings none, tags); the file aside becomes a document of its own.
-    case madeAnew(DocumentFacts, takingOverFrom: StorePath)
+    case madeAnew(ScannedDocument, takingOverFrom: StorePath)
 
     /// The document's tags, in their order. Passed over where the path is not known.
     case tags(StorePath, [Tag])

@@ -26,7 +26,7 @@ public struct DocumentIdentity: Hashable, Sendable {
 }
 
 /// What a look at a document told: the caller reads it from the store, the index never does.
-public struct DocumentFacts: Sendable, Equatable {
+public struct ScannedDocument: Sendable, Equatable {
     public var path: StorePath
     public var identity: DocumentIdentity
     /// Hard links to the file.
@@ -86,12 +86,12 @@ public struct TagSummary: Sendable, Equatable {
     public let tag: Tag
     public let count: Int
     /// Who made it by hand: it shows to them though it is empty.
-    public let keepers: Set<UserID>
+    public let creators: Set<UserID>
 
-    public init(tag: Tag, count: Int, keepers: Set<UserID> = []) {
+    public init(tag: Tag, count: Int, creators: Set<UserID> = []) {
         self.tag = tag
         self.count = count
-        self.keepers = keepers
+        self.creators = creators
     }
 }
 

@@ -7,35 +7,35 @@ extension DocumentIndex {
     /// changed which documents have which tags, or the path of one that has any.
     @discardableResult
     public func apply(_ changes: [Change]) throws(IndexError) -> Bool {
-        try apply(changes, gathered: nil).touchesTags
+        try apply(changes, scanned: nil).touchesTags
     }
 
     /// Applies what a gather pass saw (`.present` and `.tags`; other changes are not a walker's to tell and trap) after
     /// `moment`. Paths changed since then are left alone and returned: what was told of them as it happened is newer,
-    /// and a walker may look again. Throws `.gatherSuperseded`.
+    /// and a walker may look again. Throws `.scanSuperseded`.
     @discardableResult
     public func apply(
-        _ changes: [Change], during pass: GatherPass, asOf moment: GatherMoment
+        _ changes: [Change], during pass: ScanPass, asOf moment: ScanMoment
     ) throws(IndexError) -> [StorePath] {
-        try apply(changes, gathered: (pass, moment)).outdated
+        try apply(changes, scanned: (pass, moment)).outdated
     }
 
     private func apply(
-        _ changes: [Change], gathered: (pass: GatherPass, moment: GatherMoment)?
+        _ changes: [Change], scanned: (pass: ScanPass, moment: ScanMoment)?
     ) throws(IndexError) -> (outdated: [StorePath], touchesTags: Bool) {
         guard !changes.isEmpty else { return ([], false) }
         let (outdated, application) = try write { db in
-            let isGathering = try gather.withLock { state in
-                if let gathered, state.pass != gathered.pass { throw IndexError.gatherSuperseded }
+            let isScanning = try scan.withLock { state in
+                if let scanned, state.pass != scanned.pass { throw IndexError.scanSuperseded }
                 return state.pass != nil
             }
             var application = Application(
-                documents: DocumentTable(db: db, room: Room(db: db, bounds: bounds)), index: self, isGathered: gathered != nil, isGathering: isGathering)
+                documents: DocumentTable(db: db, room: Room(db: db, bounds: bounds)), index: self, isScanned: scanned != nil, isScanning: isScanning)
             var outdated: [StorePath] = []
             for change in changes {
-                if let gathered {
-                    let path = change.gatheredPath
-                    if gather.withLock({ $0.isChanged(path, since: gathered.moment) }) {
+                if let scanned {
+                    let path = change.scannedPath
+                    if scan.withLock({ $0.isChanged(path, since: scanned.moment) }) {
                         outdated.append(path)
                         continue
                     }
@@ -67,11 +67,11 @@ extension DocumentIndex {
 }
 
 extension Change {
-    fileprivate var gatheredPath: StorePath {
+    fileprivate var scannedPath: StorePath {
         switch self {
         case .present(let facts): facts.path
         case .tags(let path, _): path
-        default: preconditionFailure("a gather pass tells only what it sees: .present and .tags")
+        default: preconditionFailure("a scan pass tells only what it sees: .present and .tags")
         }
     }
 }
@@ -81,8 +81,8 @@ private struct Application {
     let documents: DocumentTable
     let index: DocumentIndex
     /// Seen by the gather pass, not told as it happened.
-    let isGathered: Bool
-    let isGathering: Bool
+    let isScanned: Bool
+    let isScanning: Bool
     var departed = 0
     /// Documents for which there was no room.
     var leftOut = 0
@@ -130,12 +130,12 @@ private struct Application {
     }
 
     private func noteChange(_ path: StorePath) {
-        if !isGathered { index.gather.withLock { $0.noteChange(path) } }
+        if !isScanned { index.scan.withLock { $0.noteChange(path) } }
     }
 
     /// The pass under way, if any, need not meet this row any more.
     private func noteSeen(_ id: Int64) {
-        if isGathering { index.gather.withLock { $0.seen.insert(id) } }
+        if isScanning { index.scan.withLock { $0.seen.insert(id) } }
     }
 
     private mutating func update(_ row: DocumentRow, before: DocumentRow) throws {
@@ -149,7 +149,7 @@ private struct Application {
         if tagged.tags != row.tags { try update(tagged, before: row) }
     }
 
-    private mutating func present(_ facts: DocumentFacts) throws {
+    private mutating func present(_ facts: ScannedDocument) throws {
         precondition(!facts.path.isRoot, "the root of the store is a folder, not a document")
         guard facts.path.bytes.count <= StorePath.longest else { return }
         if let row = try documents.row(at: facts.path) {
@@ -163,10 +163,10 @@ private struct Application {
             return noteSeen(row.id)
         }
         let before = try documents.rows(of: facts.identity).first { $0.isFile(of: facts) }
-        guard let before, before.path == nil || (!isGathered && facts.linkCount == 1) else {
+        guard let before, before.path == nil || (!isScanned && facts.linkCount == 1) else {
             if facts.tags?.isEmpty == false { touchesTags = true }
             // What is met for the first time has changed for nobody.
-            if !isGathered { told.append(.changed(facts.path)) }
+            if !isScanned { told.append(.changed(facts.path)) }
             return try insert(facts)
         }
         var moved = before
@@ -233,7 +233,7 @@ private struct Application {
         try noteSeen(at: second, inside: true)
     }
 
-    private mutating func makeAnew(_ facts: DocumentFacts, takingOverFrom aside: StorePath) throws {
+    private mutating func makeAnew(_ facts: ScannedDocument, takingOverFrom aside: StorePath) throws {
         guard aside != facts.path, let row = try documents.row(at: aside), !row.isFile(of: facts) else {
             return try present(facts)
         }
@@ -246,18 +246,18 @@ private struct Application {
         if anew.tags?.isEmpty ?? true { anew.tags = row.tags }
         try documents.update(anew, before: row)
         noteSeen(row.id)
-        let old = DocumentFacts(
+        let old = ScannedDocument(
             path: aside, identity: row.identity, owner: UserID(row.owner), size: row.size, modified: Timestamp(nanoseconds: row.modified),
             tags: row.tags.map(Tag.parse))
         try insert(old)
     }
 
-    private mutating func insert(_ facts: DocumentFacts) throws {
+    private mutating func insert(_ facts: ScannedDocument) throws {
         if let id = try documents.insert(facts) { noteSeen(id) } else { leftOut += 1 }
     }
 
     private func noteSeen(at path: StorePath, inside: Bool) throws {
-        guard isGathering else { return }
+        guard isScanning else { return }
         for id in try documents.ids(at: path, inside: inside) { noteSeen(id) }
     }
 }

@@ -70,8 +70,8 @@ extension DocumentIndex {
                 WHERE keepers IS NOT NULL OR documents > 0 ORDER BY name
                 """, range.map { [$0.lower, $0.upper] } ?? []
             ).map { row in
-                let keepers = (try row.optional(2) as String? ?? "").split(separator: ",").compactMap { UInt32($0).map { UserID($0) } }
-                return TagSummary(tag: Tag(unchecked: try row.bytes(0) ?? []), count: try row.value(1), keepers: Set(keepers))
+                let creators = (try row.optional(2) as String? ?? "").split(separator: ",").compactMap { UInt32($0).map { UserID($0) } }
+                return TagSummary(tag: Tag(unchecked: try row.bytes(0) ?? []), count: try row.value(1), creators: Set(creators))
             }
         }
     }
@@ -155,11 +155,11 @@ extension DocumentIndex {
                 if let document = changed.document { renamed.append(document) }
             }
             let table = TagTable(db: db)
-            for keeper in kept {
-                try db.run("DELETE FROM tag_keeper WHERE tag = ? AND uid = ?", [keeper.id, Int64(keeper.user.rawValue)])
+            for creator in kept {
+                try db.run("DELETE FROM tag_keeper WHERE tag = ? AND uid = ?", [creator.id, Int64(creator.user.rawValue)])
             }
-            for keeper in kept {
-                if let name = keeper.tag.renamed(from: old, to: new) { try table.keep(name, by: keeper.user) }
+            for creator in kept {
+                if let name = creator.tag.renamed(from: old, to: new) { try table.keep(name, by: creator.user) }
             }
             try table.dropUnused()
             return renamed

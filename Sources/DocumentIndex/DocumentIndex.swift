@@ -52,7 +52,7 @@ public final class DocumentIndex: Sendable {
     let leftOut = Atomic<Int>(0)
 
     /// The gather pass under way. A leaf lock: nothing is taken under it. Changed only inside write transactions.
-    let gather = Mutex(GatherState())
+    let scan = Mutex(ScanState())
 
     /// Documents that left since the last trim to `departedLimit`. Changed only inside write transactions.
     let departures = Atomic<Int>(0)
@@ -130,10 +130,10 @@ public final class DocumentIndex: Sendable {
                 outcome = existed ? .opened : .created
             } else {
                 let aside = try files.moveAside()
-                let salvage = Salvage(readingFrom: aside)
+                let recovery = IndexRecovery(readingFrom: aside)
                 _ = try files.prepare()
                 pool = try Self.openPool(files, pageLimit: pageLimit, checking: false)
-                try pool.write { try salvage.restore(into: $0) }
+                try pool.write { try recovery.restore(into: $0) }
                 outcome = .rebuilt(reason: damage ?? "", aside: aside)
             }
             try pool.write { db in

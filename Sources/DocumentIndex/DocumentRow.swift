@@ -79,7 +79,7 @@ struct DocumentRow {
 
     /// Takes over what was seen of the file; changed content is a new generation. Returns whether anything changed that others are
     /// told of.
-    mutating func take(_ facts: DocumentFacts) -> Bool {
+    mutating func take(_ facts: ScannedDocument) -> Bool {
         if let told = facts.owner { owner = told.rawValue }
         let sameFile = identity.isSameFile(as: facts.identity)
         let contentChanged = !sameFile || size != facts.size || modified != facts.modified.nanoseconds
@@ -102,7 +102,7 @@ struct DocumentRow {
         return haveHandles || (path != nil && identity.birth != 0) || (self.size == size && self.modified == modified)
     }
 
-    func isFile(of facts: DocumentFacts) -> Bool {
+    func isFile(of facts: ScannedDocument) -> Bool {
         isFile(of: facts.identity, size: facts.size, modified: facts.modified.nanoseconds)
     }
 }

@@ -69,7 +69,7 @@ struct DocumentTable {
 
     /// A new row; its path must be free. Returns its id; nil if its owner has no room for it.
     @discardableResult
-    func insert(_ facts: DocumentFacts) throws -> Int64? {
+    func insert(_ facts: ScannedDocument) throws -> Int64? {
         let tags = facts.tags.map { Tag.format($0.prefix(Tag.mostOfDocument)) }
         let owner = facts.owner?.rawValue ?? 0
         let bytes = DocumentRow.cost(name: facts.path.nameBlob.count, handle: facts.identity.handle, tags: tags)

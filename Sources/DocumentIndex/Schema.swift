@@ -18,7 +18,7 @@ enum Schema {
     /// Step n leads from version n to n + 1. A step that was ever released is never changed.
     private static let steps: [@Sendable (Database) throws -> Void] = [
         { try $0.execute(sql: documentsTagsAndRecents) },
-        { try addKeepersAndNames(to: $0) },
+        { try addCreatorsAndNames(to: $0) },
         { try $0.execute(sql: "CREATE INDEX tag_keeper_user ON tag_keeper (uid)") },
         { try addFolders(to: $0) },
     ]
@@ -97,7 +97,7 @@ enum Schema {
         """
 
     /// A tag is kept by any number of users, and a document is found by its name in a tag.
-    private static func addKeepersAndNames(to db: Database) throws {
+    private static func addCreatorsAndNames(to db: Database) throws {
         let kept = try db.rows("SELECT name, kept - 1 FROM tag WHERE kept").map { (try $0.bytes(0) ?? [], UserID(try $0.value(1))) }
         try db.execute(
             sql: """

@@ -53,9 +53,9 @@ public final class FileAccessIntent: Sendable {
     }
 
     /// What presenters are asked before this is granted; nil for what does not concern them.
-    func question(at item: AbsolutePath) -> PresenterQuestion? {
+    func question(at item: AbsolutePath) -> AccessQuestion? {
         guard !isMetadataOnly else { return nil }
-        return PresenterQuestion(
+        return AccessQuestion(
             item: item, isWriting: isWriting,
             savesChanges: isWriting ? writingOptions.contains(.forMerging) : !readingOptions.contains(.withoutChanges),
             isDeletion: !writingOptions.isDisjoint(with: [.forDeleting, .forReplacing]))

@@ -62,7 +62,7 @@ extension FileCoordinator {
     public static func events(forItemAt url: URL) async throws(FileCoordinationError) -> FileEvents {
         let path = try AbsolutePath(url, resolvesLink: true)
         let (stream, continuation) = AsyncStream.makeStream(of: FileEvent.self, bufferingPolicy: .bufferingOldest(1_000))
-        let feed = EventFeed(continuation)
+        let feed = FileEventWriter(continuation)
         let member = RegisteredPresenter(feed, at: path)
         continuation.onTermination = { _ in WaitingThreads.releases.run { PresenterRegistry.shared.remove(member) } }
         let failure = await WaitingThreads.claims.result { PresenterRegistry.shared.add(member) }

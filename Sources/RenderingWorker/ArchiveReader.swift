@@ -7,8 +7,8 @@ final class ArchiveReader {
     private var entry: OpaquePointer?
 
     /// Throws if it is no archive.
-    init(_ input: Int32) throws(Refusal) {
-        guard let archive = archive_read_new() else { throw Refusal("there is no memory", isPassing: true) }
+    init(_ input: Int32) throws(WorkRefusal) {
+        guard let archive = archive_read_new() else { throw WorkRefusal("there is no memory", isPassing: true) }
         self.archive = archive
         archive_read_support_filter_all(archive)
         archive_read_support_format_all(archive)
@@ -29,7 +29,7 @@ final class ArchiveReader {
     }
 
     /// Nil at the end.
-    func next() throws(Refusal) -> Entry? {
+    func next() throws(WorkRefusal) -> Entry? {
         let result = archive_read_next_header(archive, &entry)
         if result == ARCHIVE_EOF { return nil }
         guard result == ARCHIVE_OK || result == ARCHIVE_WARN, let entry else { throw failure }
@@ -43,7 +43,7 @@ final class ArchiveReader {
     }
 
     /// The content of the entry told last; throws if it is longer than `limit` bytes.
-    func content(limit: Int) throws(Refusal) -> [UInt8] {
+    func content(limit: Int) throws(WorkRefusal) -> [UInt8] {
         var content: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -51,25 +51,27 @@ final class ArchiveReader {
             if count == 0 { return content }
             guard count > 0 else { throw failure }
             content += chunk[..<count]
-            guard content.count <= limit else { throw Refusal("what is in it is too large") }
+            guard content.count <= limit else { throw WorkRefusal("what is in it is too large") }
         }
     }
 
-    private var failure: Refusal { Refusal(archive_error_string(archive).map { String(cString: $0) } ?? "it is not an archive") }
+    private var failure: WorkRefusal {
+        WorkRefusal(archive_error_string(archive).map { String(cString: $0) } ?? "it is not an archive")
+    }
 }
 
 /// What an archive holds, as a list on a sheet.
 enum ArchiveSheet {
     private static let shown = 60
 
-    static func draw(_ input: Int32, maximum: Int) throws(Refusal) -> Picture {
+    static func render(_ input: Int32, maximum: Int) throws(WorkRefusal) -> Picture {
         let archive = try ArchiveReader(input)
         var lines: [String] = []
         while lines.count < shown, let entry = try archive.next() {
             lines.append(entry.isFolder && !entry.path.hasSuffix("/") ? entry.path + "/" : entry.path)
         }
-        guard !lines.isEmpty else { throw Refusal("there is nothing in it") }
-        return try TextSheet.draw(lines.joined(separator: "\n"), isCode: true, maximum: maximum)
+        guard !lines.isEmpty else { throw WorkRefusal("there is nothing in it") }
+        return try TextSheet.render(lines.joined(separator: "\n"), isCode: true, maximum: maximum)
     }
 }
 
@@ -78,7 +80,7 @@ enum EmbeddedPicture {
     private static let largest = 16 << 20
     private static let entriesRead = 2_000
 
-    static func draw(_ input: Int32, maximum: Int) throws(Refusal) -> Picture {
+    static func render(_ input: Int32, maximum: Int) throws(WorkRefusal) -> Picture {
         let archive = try ArchiveReader(input)
         var count = 0
         while let entry = try archive.next() {
@@ -87,7 +89,7 @@ enum EmbeddedPicture {
             guard isPicture(entry.path) else { continue }
             return try Picture(of: PictureBytes(copying: try archive.content(limit: largest)), maximum: maximum)
         }
-        throw Refusal("it has no picture of itself")
+        throw WorkRefusal("it has no picture of itself")
     }
 
     private static func isPicture(_ path: String) -> Bool {

@@ -1,6 +1,6 @@
 /// A folder's picture: up to four of what is in it, side by side on a sheet.
 enum Collage {
-    static func draw(_ inputs: [Int32], maximum: Int) throws(Refusal) -> Picture {
+    static func render(_ inputs: [Int32], maximum: Int) throws(WorkRefusal) -> Picture {
         let (width, height) = (maximum, maximum * 3 / 4)
         let columns = inputs.count > 1 ? 2 : 1
         let rows = (inputs.count + columns - 1) / columns

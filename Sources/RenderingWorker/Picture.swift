@@ -33,7 +33,7 @@ struct Picture {
     }
 
     /// Takes over what an operation of libvips returned. Throws its message if that is nil.
-    init(taking pointer: UnsafeMutablePointer<VipsImage>?) throws(Refusal) {
+    init(taking pointer: UnsafeMutablePointer<VipsImage>?) throws(WorkRefusal) {
         guard let pointer else { throw Self.failure }
         image = Image(pointer)
     }
@@ -43,7 +43,7 @@ struct Picture {
 
     /// A picture of the image file at a descriptor, upright, in sRGB, at most `maximum` pixels a side. What is larger is decoded
     /// at a smaller size where the format can.
-    init(of input: Int32, maximum: Int, page: Int = 0, grows: Bool = false) throws(Refusal) {
+    init(of input: Int32, maximum: Int, page: Int = 0, grows: Bool = false) throws(WorkRefusal) {
         guard let source = vips_source_new_from_descriptor(input) else { throw Self.failure }
         defer { g_object_unref(source) }
         guard vips_foreign_find_load_source(source) != nil else {
@@ -53,7 +53,7 @@ struct Picture {
         }
         let header = try Picture(taking: cv_header(source))
         guard header.width * header.height <= Self.mostPixels else {
-            throw Refusal("\(header.width) x \(header.height) pixels are too many")
+            throw WorkRefusal("\(header.width) x \(header.height) pixels are too many")
         }
         if !grows, page == 0, let picture = try Picture(ofJPEG: input, header, maximum: maximum) {
             self = picture
@@ -64,7 +64,7 @@ struct Picture {
 
     /// Most images are JPEG files, and small ones: what libvips does around the decoding takes longer than that. Nil if it is another
     /// format, or not quite as it should be: libvips then says whether it can be drawn all the same.
-    private init?(ofJPEG input: Int32, _ header: Picture, maximum: Int) throws(Refusal) {
+    private init?(ofJPEG input: Int32, _ header: Picture, maximum: Int) throws(WorkRefusal) {
         guard header.with({ cv_is_jpeg($0) != 0 }), header.bands != 4 else { return nil }
         let scale = min(1, Double(maximum) / Double(max(header.width, header.height)))
         let width = max(1, Int((Double(header.width) * scale).rounded())), height = max(1, Int((Double(header.height) * scale).rounded()))
@@ -74,16 +74,16 @@ struct Picture {
     }
 
     /// For formats that libvips knows only by way of ImageMagick, such as BMP.
-    private static func inMemory(of input: Int32, maximum: Int) throws(Refusal) -> Picture {
+    private static func inMemory(of input: Int32, maximum: Int) throws(WorkRefusal) -> Picture {
         var status = stat()
         guard fstat(input, &status) == 0, status.st_size > 0, status.st_size <= WorkLimits.copied,
             let bytes = mmap(nil, Int(status.st_size), PROT_READ, MAP_PRIVATE, input, 0), bytes != MAP_FAILED
-        else { throw Refusal("it cannot be read as an image") }
+        else { throw WorkRefusal("it cannot be read as an image") }
         return try Picture(of: PictureBytes(mapped: bytes, Int(status.st_size)), maximum: maximum)
     }
 
     /// A picture of an image file in memory.
-    init(of bytes: PictureBytes, maximum: Int) throws(Refusal) {
+    init(of bytes: PictureBytes, maximum: Int) throws(WorkRefusal) {
         try self.init(taking: cv_thumbnail_memory(bytes.content.baseAddress, bytes.content.count, Int32(maximum), Int32(maximum)))
         // For as long as pixels may be decoded from it.
         with { image in
@@ -94,17 +94,18 @@ struct Picture {
     }
 
     /// Writes the pixels to a file, and says how many there are.
-    func write(to output: Int32) throws(Refusal) -> WorkReply {
+    func write(to output: Int32) throws(WorkRefusal) -> WorkReply {
         let colours = try inSRGB()
         let bands = colours.bands
-        guard bands == 3 || bands == 4, max(width, height) <= WorkLimits.side else { throw Refusal("its colours are not known") }
-        try colours.with { image throws(Refusal) in
+        guard bands == 3 || bands == 4, max(width, height) <= WorkLimits.side
+        else { throw WorkRefusal("its colours are not known") }
+        try colours.with { image throws(WorkRefusal) in
             guard let pixels = cv_pixels(image) else { throw Self.failure }
             let length = width * height * bands
             var written = 0
             while written < length {
                 let count = pwrite(output, pixels + written, length - written, off_t(written))
-                guard count > 0 else { throw Refusal("there is no memory for the picture", isPassing: true) }
+                guard count > 0 else { throw WorkRefusal("there is no memory for the picture", isPassing: true) }
                 written += count
             }
         }
@@ -112,10 +113,10 @@ struct Picture {
     }
 
     /// What libvips said last.
-    static var failure: Refusal {
+    static var failure: WorkRefusal {
         defer { vips_error_clear() }
         let lines = String(cString: vips_error_buffer()).split(separator: "\n")
-        return Refusal(lines.first.map(String.init) ?? "it cannot be decoded")
+        return WorkRefusal(lines.first.map(String.init) ?? "it cannot be decoded")
     }
 }
 

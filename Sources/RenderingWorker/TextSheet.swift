@@ -7,19 +7,19 @@ enum TextSheet {
     private static let bytesRead = 32 << 10
 
     /// - Parameter isCode: lines are shown as they are, cut at the margin, in a font of one width.
-    static func draw(_ input: Int32, isCode: Bool, maximum: Int) throws(Refusal) -> Picture {
-        try draw(try text(of: input, atMost: bytesRead), isCode: isCode, maximum: maximum)
+    static func render(_ input: Int32, isCode: Bool, maximum: Int) throws(WorkRefusal) -> Picture {
+        try render(try text(of: input, atMost: bytesRead), isCode: isCode, maximum: maximum)
     }
 
     /// The beginning of a text, without control characters.
-    static func text(of input: Int32, atMost limit: Int) throws(Refusal) -> String {
+    static func text(of input: Int32, atMost limit: Int) throws(WorkRefusal) -> String {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { pread(input, $0.baseAddress, $0.count, 0) }
-        guard count > 0 else { throw Refusal("it is empty") }
+        guard count > 0 else { throw WorkRefusal("it is empty") }
         return try text(bytes.prefix(count))
     }
 
-    static func draw(_ text: String, isCode: Bool, maximum: Int) throws(Refusal) -> Picture {
+    static func render(_ text: String, isCode: Bool, maximum: Int) throws(WorkRefusal) -> Picture {
         let (height, width) = (maximum, maximum * 77 / 100)
         let font = max(4, maximum / 64 + 3)
         let margin = max(3, maximum / 18)
@@ -38,12 +38,12 @@ enum TextSheet {
     }
 
     /// White, with a thin grey edge.
-    private static func framed(_ width: Int, _ height: Int) throws(Refusal) -> Picture {
+    private static func framed(_ width: Int, _ height: Int) throws(WorkRefusal) -> Picture {
         try Picture.sheet(width, height, grey: 190).inserting(Picture.sheet(width - 2, height - 2, grey: 255), x: 1, y: 1)
     }
 
     /// UTF-8, UTF-16 with its mark, else as in Western Europe: something is shown of any text.
-    private static func text(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> String {
+    private static func text(_ bytes: ArraySlice<UInt8>) throws(WorkRefusal) -> String {
         let bytes = Array(bytes)
         if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
             let isLittle = bytes[0] == 0xff
@@ -52,7 +52,7 @@ enum TextSheet {
             }
             return plain(String(decoding: units, as: UTF16.self))
         }
-        guard !bytes.contains(0) else { throw Refusal("it is not text") }
+        guard !bytes.contains(0) else { throw WorkRefusal("it is not text") }
         let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
         // The last character may be cut.
         for cut in 0..<4 where bytes.count - cut > start {

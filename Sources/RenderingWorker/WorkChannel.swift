@@ -18,12 +18,12 @@ final class WorkFiles {
 
     var output: Int32 { numbers[0] }
 
-    func input(_ index: Int) throws(Refusal) -> Int32 {
-        guard numbers.indices.contains(index + 1) else { throw Refusal("nothing to read was given") }
+    func input(_ index: Int) throws(WorkRefusal) -> Int32 {
+        guard numbers.indices.contains(index + 1) else { throw WorkRefusal("nothing to read was given") }
         return numbers[index + 1]
     }
 
-    func inputs(_ count: Int) throws(Refusal) -> [Int32] {
+    func inputs(_ count: Int) throws(WorkRefusal) -> [Int32] {
         _ = try input(count - 1)
         return Array(numbers[1...count])
     }

@@ -19,7 +19,7 @@ public final class SharedLock: @unchecked Sendable {
         return try body()
     }
 
-    public func alone<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    public func exclusive<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         pthread_rwlock_wrlock(lock)
         defer { pthread_rwlock_unlock(lock) }
         return try body()
@@ -28,7 +28,7 @@ public final class SharedLock: @unchecked Sendable {
 
 extension Collection where Element == SharedLock {
     /// Alone in all of them, taken in their order. Not one within the other: there may be more than a stack holds calls.
-    public func alone<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    public func exclusive<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         for one in self { pthread_rwlock_wrlock(one.lock) }
         defer { for one in self { pthread_rwlock_unlock(one.lock) } }
         return try body()

@@ -44,7 +44,7 @@ extension WorkRequest {
     public var message: [UInt8] {
         var fields = FieldWriter()
         switch self {
-        case .draw(let subject, let maximum, let page):
+        case .render(let subject, let maximum, let page):
             fields.add("draw")
             fields.add(subject.rawValue)
             fields.add(maximum)
@@ -87,7 +87,7 @@ extension WorkRequest {
             guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let maximum = fields.number(in: 1...WorkLimits.side),
                 let page = fields.number(in: 0...1_000_000)
             else { return nil }
-            self = .draw(subject, maximum: maximum, page: page)
+            self = .render(subject, maximum: maximum, page: page)
         case "collage":
             guard let count = fields.number(in: 1...8), let maximum = fields.number(in: 1...WorkLimits.side) else { return nil }
             self = .collage(count: count, maximum: maximum)

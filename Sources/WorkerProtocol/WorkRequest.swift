@@ -2,7 +2,7 @@
 /// is to be read.
 public enum WorkRequest: Equatable, Sendable {
     /// A picture of one document, of at most `maximum` pixels a side. `page` counts from 0.
-    case draw(Subject, maximum: Int, page: Int)
+    case render(Subject, maximum: Int, page: Int)
     /// A folder's picture, made of pictures of what is in it: `count` descriptors.
     case collage(count: Int, maximum: Int)
     /// What a document says of itself.

@@ -20,7 +20,7 @@ struct QuireCommand: ParsableCommand {
         subcommands: [
             MountCommand.self, UnmountCommand.self, EnableCommand.self, DisableCommand.self, StatusCommand.self, TagCommand.self,
             RecentsCommand.self, WatchCommand.self, CoordinateCommand.self, RecoverCommand.self, ThumbnailCommand.self,
-            PreviewCommand.self, TypesCommand.self, DoctorCommand.self, HelpCommand.self, RepeatCommand.self, GuardCommand.self,
+            PreviewCommand.self, TypesCommand.self, DoctorCommand.self, HelpCommand.self, ReplayCommand.self, GuardCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 

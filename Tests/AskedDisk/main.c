@@ -176,19 +176,19 @@ static void link_file(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, 
 
 // The daemon's process that repeats changes opens for writing, so that watches hear of the end, and writes nothing: as itself. With
 // passthrough the kernel opens the store's file along with that.
-static int is_repeating(fuse_req_t request) {
+static int is_replaying(fuse_req_t request) {
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", (int)fuse_req_ctx(request)->pid);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
     ssize_t length = read(file, name, sizeof name - 1);
     close(file);
-    return length > 0 && strcmp(name, "quire-repeat\n") == 0;
+    return length > 0 && strcmp(name, "quire-replay\n") == 0;
 }
 
 static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file) {
     int writes = (file->flags & O_ACCMODE) != O_RDONLY;
-    note(request, !writes ? "open" : is_repeating(request) ? "open-repeating" : "open-writing", number, NULL);
+    note(request, !writes ? "open" : is_replaying(request) ? "open-replaying" : "open-writing", number, NULL);
     int opened = open(link_to(number).path, (file->flags & ~(O_NOFOLLOW | O_APPEND)) | O_CLOEXEC);
     if (opened < 0) fuse_reply_err(request, errno);
     else file->fh = (uint64_t)opened, fuse_reply_open(request, file);

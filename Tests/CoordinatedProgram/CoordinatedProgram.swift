@@ -118,12 +118,12 @@ struct CoordinatedProgram {
     // MARK: - Presenting
 
     static func present() {
-        let presenter = Presenter(path, unsaved: option("text"), delay: option("delay").flatMap(Double.init))
+        let presenter = ProgramPresenter(path, unsaved: option("text"), delay: option("delay").flatMap(Double.init))
         FileCoordinator.addFilePresenter(presenter)
         if option("text") != nil { FileCoordinator.setHasUnsavedChanges(true, for: presenter) }
         // With many beside it: PATH.1, PATH.2 and so on.
         for number in 1..<(option("count").flatMap(Int.init) ?? 1) {
-            FileCoordinator.addFilePresenter(Presenter(path.appendingPathExtension("\(number)"), unsaved: nil, delay: nil))
+            FileCoordinator.addFilePresenter(ProgramPresenter(path.appendingPathExtension("\(number)"), unsaved: nil, delay: nil))
         }
         say("presenting")
         if let file = option("stop") { waitFor(file) }
@@ -149,7 +149,7 @@ struct CoordinatedProgram {
     }
 }
 
-final class Presenter: FilePresenter {
+final class ProgramPresenter: FilePresenter {
     private let state: Mutex<(url: URL, unsaved: String?)>
     private let delay: Double?
 

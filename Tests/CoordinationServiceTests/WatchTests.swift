@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-struct WatchTests {
+struct EventServiceTests {
     private static let call = #"{"method":"org.quire.Events.Watch","more":true}"#
 
     @Test func eventsAreToldAsTheyCome() throws {

@@ -14,11 +14,11 @@ struct ClaimTests {
             user: user, process: process(number), ancestors: ancestors.map(process), purpose: purpose.map { PurposeID($0) })
     }
 
-    static func write(_ path: String, _ options: WritingOptions = []) -> ClaimIntent {
+    static func write(_ path: String, _ options: ClaimWritingOptions = []) -> ClaimIntent {
         ClaimIntent(StorePath(path)!, .writing(options))
     }
 
-    static func read(_ path: String, _ options: ReadingOptions = []) -> ClaimIntent {
+    static func read(_ path: String, _ options: ClaimReadingOptions = []) -> ClaimIntent {
         ClaimIntent(StorePath(path)!, .reading(options))
     }
 
@@ -204,10 +204,10 @@ struct ClaimTests {
         let first = try #require(table.ask(1, Self.write("a")))
         #expect(table.table.exclusion(of: Self.claimant(9), writing: path) == first.id)
         #expect(table.table.exclusion(of: Self.claimant(1), writing: path) == nil)
-        #expect(table.table.workspace(of: Self.claimant(1), writing: path) == nil)
+        #expect(table.table.transaction(of: Self.claimant(1), writing: path) == nil)
         #expect(table.table.grant(first.id) == true)
-        #expect(table.table.workspace(of: Self.claimant(1), writing: path) == first.id)
-        #expect(table.table.workspace(of: Self.claimant(9), writing: path) == nil)
+        #expect(table.table.transaction(of: Self.claimant(1), writing: path) == first.id)
+        #expect(table.table.transaction(of: Self.claimant(9), writing: path) == nil)
     }
 
     @Test func whoIsAskedToSaveMayDoSoUntilTheClaimIsGranted() throws {

@@ -20,8 +20,8 @@ struct ClaimWorldTests {
 
 extension ClaimWorld {
     private static let paths = ["", "a", "a/b", "a/b/c", "a/x", "ab", "d", "d/e"].map { StorePath($0)! }
-    private static let writing: [WritingOptions] = [[], .merging, .replacing, .moving, .deleting, .metadataOnly]
-    private static let reading: [ReadingOptions] = [[], [], .withoutChanges, .immediately, .metadataOnly]
+    private static let writing: [ClaimWritingOptions] = [[], .merging, .replacing, .moving, .deleting, .metadataOnly]
+    private static let reading: [ClaimReadingOptions] = [[], [], .withoutChanges, .immediately, .metadataOnly]
 
     fileprivate func run(steps: Int, seed: UInt64) throws {
         for _ in 0..<4 { start(by: nil) }
@@ -159,7 +159,7 @@ extension ClaimWorld {
             let isOut = writers.contains { !isOwn($0) && !isGuest(probe, of: $0) }
             #expect((table.exclusion(of: opener, writing: path) != nil) == isOut, "\(place): \(path)")
             #expect(
-                table.workspace(of: opener, writing: path) == writers.filter { $0.isGranted && isOwn($0) }.last?.id,
+                table.transaction(of: opener, writing: path) == writers.filter { $0.isGranted && isOwn($0) }.last?.id,
                 "\(place): \(path)")
         }
     }

@@ -135,7 +135,7 @@ struct LateReleaseTests {
     }
 
     @Test func waitsEndInTheOrderOfTheirLimits() throws {
-        let table = TestTable(releasePatience: .milliseconds(5))
+        let table = TestTable(releaseTimeout: .milliseconds(5))
         #expect(table.take(Locking.whole(.exclusive, by: 1)))
         #expect(table.flush(owner: 7, handle: 1) == [])
         var waiters: [WaiterID] = []

@@ -28,8 +28,8 @@ enum Locking {
 final class TestTable {
     private(set) var state: LockTable
 
-    init(releasePatience: Duration? = nil) {
-        state = releasePatience.map { LockTable(releasePatience: $0) } ?? LockTable()
+    init(releaseTimeout: Duration? = nil) {
+        state = releaseTimeout.map { LockTable(releaseTimeout: $0) } ?? LockTable()
     }
 
     func request(_ lock: AdvisoryLock, blocking: Bool, now: UInt64 = 0) -> LockDecision {

@@ -82,7 +82,7 @@ struct SaveCornerTests {
     /// `chattr +i f; echo NEW > f`.
     @Test func anImmutableDocumentRefusesTheOpen() {
         let document = Document()
-        var facts = DocumentFacts()
+        var facts = OpenFacts()
         facts.refusal = 1
         #expect(document.ask(document.request(shell, facts: facts)) == .refuse(1))
     }

@@ -28,7 +28,7 @@ struct SaveEndTests {
         #expect(document.close(save, by: saver) == .replaced)
     }
 
-    @Test func anotherHandleKeepsItOpenWithoutALook() {
+    @Test func anotherHandleKeepsItOpenWithoutACheck() {
         let document = Document()
         let (first, second) = (document.open(saver), document.open(saver))
         let question = document.saves.flushing(first.handle, by: saver.process)
@@ -170,7 +170,7 @@ struct SaveEndTests {
         }
     }
 
-    @Test func inARedirectionADeathWithoutALookIsDecidedAtRelease() {
+    @Test func inARedirectionADeathWithoutACheckIsDecidedAtRelease() {
         let document = Document()
         let save = document.open(saver)
         let command = Document.child(30, of: saver)

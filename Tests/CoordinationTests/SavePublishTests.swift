@@ -32,7 +32,7 @@ struct SavePublishTests {
         let document = Document()
         let save = document.open(saver)
         let request = document.request(other, [.writes, .truncates, .synchronous, .creates])
-        #expect(document.ask(request) == .sendOn(to: Document.original))
+        #expect(document.ask(request) == .retry(to: Document.original))
         #expect(document.close(save, by: saver) == .inPlace)
     }
 
@@ -356,7 +356,7 @@ struct SavePublishTests {
     @Test func whoIsOnItsWayToAStreamIsOnItsWayToTheDocument() {
         let document = Document()
         let save = document.open(saver)
-        #expect(document.ask(document.request(other, [.writes])) == .sendOn(to: save.version))
+        #expect(document.ask(document.request(other, [.writes])) == .retry(to: save.version))
         let step = SaveStep.publish(save.version, .stream)
         #expect(document.carryOut(step) == .inPlace)
         #expect(document.release(save) == nil)

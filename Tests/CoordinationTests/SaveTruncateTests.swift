@@ -108,12 +108,12 @@ import Testing
         #expect(document.saves.isIdle)
     }
 
-    @Test func aStrangersTruncatingOpenOfTheKeptInodeIsSentOn() throws {
+    @Test func aStrangersTruncatingOpenOfTheKeptInodeIsRetried() throws {
         let document = Document()
         let handle = opened(document, by: saver)
         let working = try #require(begin(document, handle, exchanging: true))
         let request = document.request(other, on: working)
-        guard case .sendOn(let own) = document.ask(request) else { return #expect(Bool(false)) }
+        guard case .retry(let own) = document.ask(request) else { return #expect(Bool(false)) }
         #expect(own != working && own != document.saves.published)
     }
 

@@ -87,7 +87,7 @@ extension SaveWorld {
 
     private func open(_ thread: Thread, _ opening: Opening, _ version: VersionID) throws {
         var opening = opening
-        var document = DocumentFacts()
+        var document = OpenFacts()
         document.links = links
         var request = OpenRequest(
             version: version, handle: SaveHandle(UInt64(nextNumber())), caller: caller(thread), flags: opening.flags)
@@ -98,7 +98,7 @@ extension SaveWorld {
         opening.isInDoubt = opening.isInDoubt || closed.isInDoubt
         request.document = document
         // The mount remembers longer than a document's saves.
-        request.mayBeSentOn = opening.estales == 0 || now < opening.sentOnAt + 5_000_000_000
+        request.mayRetry = opening.estales == 0 || now < opening.retriedAt + 5_000_000_000
         let decision = saves.open(request, now: now)
         machine = saves
         try answer(thread, opening, request, decision)
@@ -113,11 +113,11 @@ extension SaveWorld {
             let moment = SaveMoment(ticks: now / 10_000_000, lastProcess: processes.last!.identity.id)
             contents[working] = []
             thread.activity = .making(opening, request, working, moment)
-        case .sendOn(let version):
+        case .retry(let version):
             try require(opening.estales == 0, "\(thread.id.rawValue) was answered ESTALE twice")
             note("estale \(thread.id.rawValue) from \(request.version.rawValue) to \(version.rawValue)")
             var opening = opening
-            (opening.estales, opening.sentOnAt) = (1, now)
+            (opening.estales, opening.retriedAt) = (1, now)
             if happens(80) { opening.flags.remove(.creates) }
             thread.activity = .walking(opening)
         case .refuse(let errno): throw Broken(promise: "refused with \(errno)")
@@ -138,13 +138,13 @@ extension SaveWorld {
         let isOpenSave = openSaves.contains(version)
         try require(isOpenSave || version == published, "an open was served on \(version)")
         let file = OpenFile(request.handle, process, node: request.version, file: version, kind: kind)
-        let canBeSentOn = opening.estales == 0 && !process.isForeign && lost.isEmpty
+        let canRetry = opening.estales == 0 && !process.isForeign && lost.isEmpty
         try require(
-            version == request.version || !canBeSentOn,
+            version == request.version || !canRetry,
             "a superseded version was not left by ESTALE")
         if case .live(let reason) = kind {
             try require(
-                truncates || !canBeSentOn || !openSaves.contains { $0 != version && !isReplacing($0) },
+                truncates || !canRetry || !openSaves.contains { $0 != version && !isReplacing($0) },
                 "a writer who does not truncate has not joined")
             meet("live: \(reason)")
             try checkReason(reason, opening, request, version)

@@ -64,7 +64,7 @@ final class SaveWorld {
         /// Opened through /proc/self/fd, from a descriptor on that version: no LOOKUP ever comes.
         let reopened: VersionID?
         var estales = 0
-        var sentOnAt: UInt64 = 0
+        var retriedAt: UInt64 = 0
         /// The mount had a doubt whether a handle is closed.
         var isInDoubt = false
     }

@@ -54,7 +54,7 @@ final class SavedDocument {
 
     func request(
         _ caller: SaveCaller, _ flags: OpenFlags = [.writes, .truncates], on version: VersionID? = nil,
-        facts: DocumentFacts = DocumentFacts()
+        facts: OpenFacts = OpenFacts()
     ) -> OpenRequest {
         OpenRequest(
             version: version ?? saves.published, handle: SaveHandle(number()), caller: caller, flags: flags,
@@ -74,12 +74,12 @@ final class SavedDocument {
         _ caller: SaveCaller, _ flags: OpenFlags = [.writes, .truncates], starting version: VersionID? = nil,
         closed: Set<SaveHandle> = []
     ) -> Opened {
-        var facts = DocumentFacts()
+        var facts = OpenFacts()
         facts.closed = closed
         var request = request(caller, flags, on: version ?? saves.lookup(caller), facts: facts)
         for estales in 0... {
             switch ask(request) {
-            case .sendOn: request.version = saves.lookup(caller)
+            case .retry: request.version = saves.lookup(caller)
             case .serve(let version, let kind, let step):
                 precondition(step == .none, "a plain open ends no save")
                 return Opened(handle: request.handle, version: version, kind: kind, estales: estales)

@@ -27,8 +27,8 @@ func tag(_ text: String) -> Tag { Tag(text)! }
 func facts(
     _ text: String, inode: UInt64, birth: Int64 = 1, handle: [UInt8] = [], links: UInt64 = 1, size: Int64 = 10,
     modified: Int64 = 100, tags: [String]? = nil
-) -> DocumentFacts {
-    DocumentFacts(
+) -> ScannedDocument {
+    ScannedDocument(
         path: path(text), identity: DocumentIdentity(inode: inode, birth: birth, handle: handle), linkCount: links,
         size: size,
         modified: Timestamp(seconds: modified), tags: tags?.map(tag))
@@ -54,9 +54,9 @@ extension DocumentIndex {
 
     /// Runs a whole pass that sees exactly these documents.
     @discardableResult
-    func gatherAll(_ seen: [DocumentFacts], in folder: StorePath = .root) throws -> GatherResult {
-        let pass = try beginGather(in: folder)
+    func scanAll(_ seen: [ScannedDocument], in folder: StorePath = .root) throws -> ScanResult {
+        let pass = try beginScan(in: folder)
         try apply(seen.map { .present($0) }, during: pass, asOf: moment())
-        return try finishGather(pass)
+        return try finishScan(pass)
     }
 }

@@ -79,7 +79,7 @@ import Testing
             .absent(path("a/b/c/1")), .moved(from: path("d/e"), to: path("d/x"), isFolder: true, takesOverTarget: false),
             .absent(path("f")), .moved(from: path("h/6"), to: path("i/6"), isFolder: false, takesOverTarget: false),
         ])
-        try index.gatherAll([facts("d/x/3", inode: 3), facts("i/6", inode: 6)])
+        try index.scanAll([facts("d/x/3", inode: 3), facts("i/6", inode: 6)])
         try index.close()
         #expect(try run("SELECT group_concat(CAST(name AS TEXT)) FROM (SELECT name FROM folder ORDER BY name)") == "d,i,x\n")
     }
@@ -91,8 +91,8 @@ import Testing
         #expect(index.outcome == .opened)
         #expect(
             try index.tags() == [
-                TagSummary(tag: tag("kept"), count: 0, keepers: [anna]), TagSummary(tag: tag("x"), count: 2, keepers: [UserID(0)]),
-                TagSummary(tag: tag("y"), count: 1),
+                TagSummary(tag: tag("kept"), count: 0, creators: [anna]),
+                TagSummary(tag: tag("x"), count: 2, creators: [UserID(0)]), TagSummary(tag: tag("y"), count: 1),
             ])
         #expect(try index.documents(tagged: [tag("x")], named: EntryName("one")).map(\.path) == [path("f/one")])
         #expect(try index.tagged("x", "y") == ["f/one"])
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// A value that no index has written, as in a file that was damaged or changed by others.
-    @Test func rowsWithoutAValueTheyMustHaveAreLeftOutOfWhatIsSalvaged() throws {
+    @Test func rowsWithoutAValueTheyMustHaveAreLeftOutOfWhatIsRecovered() throws {
         let first = try DocumentIndex(folder: folder.path)
         try first.apply([.present(facts("f/a", inode: 1, tags: ["x"])), .present(facts("f/b", inode: 2, tags: ["y"])), .present(facts("c", inode: 3))])
         try first.apply(["f/a", "f/b", "c"].enumerated().map { .used(path($1), by: anna, at: at(Int64($0)), written: true) })
@@ -138,7 +138,7 @@ import Testing
             return
         }
         #expect(try second.recentPaths() == ["f/b"])
-        #expect(try second.tags().filter { !$0.keepers.isEmpty }.map(\.tag) == [tag("kept")])
+        #expect(try second.tags().filter { !$0.creators.isEmpty }.map(\.tag) == [tag("kept")])
         #expect(try second.tagged("y") == ["f/b"])
         #expect(try second.lastTagRemovalBatch(of: anna)?.tags == [tag("old")])
     }
@@ -233,7 +233,7 @@ import Testing
         #expect(reason == "a database, but not an index")
     }
 
-    @Test func recentsKeptTagsTaggedDocumentsAndRemovalsAreSalvaged() throws {
+    @Test func recentsKeptTagsTaggedDocumentsAndRemovalsAreRecovered() throws {
         let first = try DocumentIndex(folder: folder.path)
         try first.apply((1...20_000).map { .present(facts("folder/document \($0)", inode: $0)) })
         try first.apply([
@@ -262,7 +262,7 @@ import Testing
         #expect(try second.recents(of: anna, limit: 9).map(\.used) == [at(2)])
         #expect(
             try second.tags() == [
-                TagSummary(tag: tag("kept"), count: 0, keepers: [anna, ben]), TagSummary(tag: tag("x"), count: 1),
+                TagSummary(tag: tag("kept"), count: 0, creators: [anna, ben]), TagSummary(tag: tag("x"), count: 1),
             ])
         let batch = try #require(try second.lastTagRemovalBatch(of: anna))
         #expect(batch.removals.map(\.document.id) == [id])

@@ -3,7 +3,7 @@ import struct DocumentIndex.Tag
 import StorePrimitives
 import Testing
 
-@Suite struct RecentsTests {
+@Suite struct RecentIndexTests {
     let folder = try! StateFolder()
     let index: DocumentIndex
 

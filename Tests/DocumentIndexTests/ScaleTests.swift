@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct ScaleTests {
     static let count = 100_000
 
-    private static func documents() -> [DocumentFacts] {
+    private static func documents() -> [ScannedDocument] {
         (0..<count).map { number in
             facts(
                 "folder \(number / 1000)/sub \(number / 100 % 10)/document \(number).txt", inode: UInt64(number + 10),
@@ -33,21 +33,21 @@ import Testing
         return Int(line.split(separator: " ").dropFirst().first ?? "") ?? 0
     }
 
-    @Test func aHundredThousandDocumentsAreGatheredMovedAndAskedFor() throws {
+    @Test func aHundredThousandDocumentsAreScannedMovedAndAskedFor() throws {
         let folder = try StateFolder()
         let index = try DocumentIndex(folder: folder.path)
         let all = Self.documents()
         let before = residentKilobytes()
         var few = 0.0
-        func gather() throws {
-            let pass = try index.beginGather()
+        func scan() throws {
+            let pass = try index.beginScan()
             for start in stride(from: 0, to: all.count, by: 1000) {
                 try index.apply(all[start..<start + 1000].map { .present($0) }, during: pass, asOf: index.moment())
             }
-            #expect(try index.finishGather(pass) == GatherResult(moved: 0, departed: 0))
+            #expect(try index.finishScan(pass) == ScanResult(moved: 0, departed: 0))
         }
-        let gathering = try seconds("first gather") { () throws in try gather() }
-        try seconds("gather without changes") { () throws in try gather() }
+        let scanning = try seconds("first gather") { () throws in try scan() }
+        try seconds("gather without changes") { () throws in try scan() }
         #expect(try index.count() == Self.count)
         print("scale: grown by \(residentKilobytes() - before) KiB")
         few += try seconds("newest 50 of 50,000 tagged") { () throws in
@@ -66,7 +66,7 @@ import Testing
         few += try seconds("newest 50 recents") { () throws in
             #expect(try index.recents(of: anna, limit: 50).first?.path == all[9_999].path)
         }
-        #expect(few < gathering / 2)
+        #expect(few < scanning / 2)
         try seconds("move a folder of 1000") { () throws in
             try index.apply([.moved(from: path("folder 3"), to: path("moved"), isFolder: true, takesOverTarget: false)])
         }
@@ -84,7 +84,7 @@ import Testing
         let reopened = try #require(again)
         #expect(reopened.outcome == .opened)
         #expect(try reopened.count() == Self.count)
-        try seconds("everything gone") { () throws in try reopened.gatherAll([]) }
+        try seconds("everything gone") { () throws in try reopened.scanAll([]) }
         #expect(try reopened.count() == 0)
         print("scale: resident \(residentKilobytes()) KiB")
     }

@@ -17,7 +17,7 @@ import Testing
         return try DocumentIndex(folder: folder.path, bounds: bounds)
     }
 
-    private func owned(_ text: String, _ inode: UInt64, by owner: UserID, tags: [String]? = nil) -> DocumentFacts {
+    private func owned(_ text: String, _ inode: UInt64, by owner: UserID, tags: [String]? = nil) -> ScannedDocument {
         var told = facts(text, inode: inode, tags: tags)
         told.owner = owner
         return told
@@ -39,15 +39,15 @@ import Testing
         #expect(try index.id("c") != nil)
     }
 
-    @Test func aGatherLeavesThemOutToo() throws {
+    @Test func aScanLeavesThemOutToo() throws {
         let index = try index(bytes: .init(forUser: 20_000, forAll: 1 << 30))
         let all = (0..<1_000 as Range<UInt64>).map { owned("a/\($0)", $0 + 1, by: anna) }
         for _ in 0..<2 {
-            #expect(try index.gatherAll(all) == .init(moved: 0, departed: 0))
+            #expect(try index.scanAll(all) == .init(moved: 0, departed: 0))
             #expect(index.documentsLeftOut == 1_000 - (try index.count()))
             #expect(index.documentsLeftOut > 800)
         }
-        #expect(try index.gatherAll(Array(all.prefix(10))).departed > 0)
+        #expect(try index.scanAll(Array(all.prefix(10))).departed > 0)
         #expect(index.documentsLeftOut == 0)
     }
 
@@ -76,7 +76,7 @@ import Testing
         let all = [
             owned("a/b/one", 1, by: anna, tags: ["x", "y"]), owned("a/two", 2, by: ben, tags: ["x", "z"]), owned("three", 3, by: anna),
         ]
-        try index.gatherAll(all)
+        try index.scanAll(all)
         let before = try [anna, ben].map { try index.use(of: .indexBytes, by: $0) }
         #expect(before[0] > before[1])
         #expect(try index.use(of: .tags, by: anna) == 2)
@@ -87,9 +87,9 @@ import Testing
         ])
         #expect(try [anna, ben].map { try index.use(of: .indexBytes, by: $0) } != before)
         // Given to another user, and back.
-        try index.gatherAll([owned("a/b/one", 1, by: ben, tags: ["x", "y"]), owned("a/two", 2, by: ben, tags: ["x", "z"]), owned("three", 3, by: ben)])
+        try index.scanAll([owned("a/b/one", 1, by: ben, tags: ["x", "y"]), owned("a/two", 2, by: ben, tags: ["x", "z"]), owned("three", 3, by: ben)])
         #expect(try index.use(of: .tags, by: anna) == 2)
-        try index.gatherAll([])
+        try index.scanAll([])
         #expect(try index.count() == 0)
         #expect(try index.tags().isEmpty)
         for user in [anna, ben] { #expect(try index.use(of: .tags, by: user) == 0) }

@@ -28,7 +28,7 @@ import Testing
         return names.joined(separator: "/")
     }
 
-    private static func document(_ number: Int) -> DocumentFacts {
+    private static func document(_ number: Int) -> ScannedDocument {
         let inode = UInt64(1_000_000 + number)
         // Files are read in the order of their names' hashes, not in that of their making.
         let mixed = Int64(number) &* 0x9E37_79B9 & 0xFFFF_FFFF
@@ -36,7 +36,7 @@ import Testing
         for value in [UInt32(truncatingIfNeeded: inode), UInt32(truncatingIfNeeded: mixed)] {
             handle += withUnsafeBytes(of: value.littleEndian) { Array($0) }
         }
-        return DocumentFacts(
+        return ScannedDocument(
             path: path(folder(number / inFolder) + "/" + name(number, "document")),
             identity: DocumentIdentity(inode: inode, birth: 1_700_000_000_000_000_000 + mixed * 1_000, handle: handle), size: mixed & 0xFFFFF,
             modified: Timestamp(nanoseconds: 1_700_000_000_000_000_000 + mixed * 1_001), tags: number % 100 == 0 ? [tag("some")] : [])
@@ -64,20 +64,20 @@ import Testing
         let state = try StateFolder()
         let index = try DocumentIndex(folder: state.path)
         let count = Self.count
-        func gather() throws {
-            let pass = try index.beginGather()
+        func scan() throws {
+            let pass = try index.beginScan()
             for start in stride(from: 0, to: count, by: 500) {
                 let batch = (start..<min(count, start + 500)).map { Self.document($0) }
                 try index.apply(batch.map { .present($0) }, during: pass, asOf: index.moment())
             }
-            #expect(try index.finishGather(pass) == .init(moved: 0, departed: 0))
+            #expect(try index.finishScan(pass) == .init(moved: 0, departed: 0))
             try index.checkpoint()
         }
         report("making the facts") { for number in 0..<count { _ = Self.document(number) } }
-        try report("first gather") { () throws in try gather() }
+        try report("first gather") { () throws in try scan() }
         let size = try bytes(state)
         print("size: \(size >> 20) MiB, \(size / count) bytes a document")
-        try report("gather without changes") { () throws in try gather() }
+        try report("gather without changes") { () throws in try scan() }
         let paths = (0..<10_000).map { Self.document($0 &* 7_919 % count).path }
         try report("lookup", per: paths.count) { () throws in for path in paths { #expect(try index.document(at: path) != nil) } }
         try report("absent", per: paths.count) { () throws in

@@ -16,7 +16,7 @@ import Testing
         ])
     }
 
-    private func counts() throws -> [String] { try index.tags().map { "\($0.tag) \($0.count)\($0.keepers.isEmpty ? "" : " kept")" } }
+    private func counts() throws -> [String] { try index.tags().map { "\($0.tag) \($0.count)\($0.creators.isEmpty ? "" : " kept")" } }
 
     @Test func aTagsDocumentsComeNewestFirst() throws {
         #expect(try index.tagged("work") == ["b", "a"])
@@ -52,7 +52,7 @@ import Testing
 
     @Test func eachUserKeepsATagForThemselves() throws {
         for user in [anna, ben] { try index.keepTag(tag("x/y"), by: user) }
-        #expect(try index.tags(nestedIn: tag("x")) == [TagSummary(tag: tag("x/y"), count: 0, keepers: [anna, ben])])
+        #expect(try index.tags(nestedIn: tag("x")) == [TagSummary(tag: tag("x/y"), count: 0, creators: [anna, ben])])
         #expect(try index.isKept(nestedIn: tag("x"), orItself: false, by: ben))
         #expect(try !index.isKept(nestedIn: tag("x/y"), orItself: false, by: ben))
         #expect(try index.isKept(nestedIn: tag("x/y"), orItself: true, by: ben))

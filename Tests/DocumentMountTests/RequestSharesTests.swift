@@ -21,9 +21,9 @@ struct RequestSharesTests {
         }
 
         /// Of user 1000, unless a claim says otherwise.
-        func ask(_ opcode: UInt32 = write, _ claim: RequestShares.Claim = .init(user: 1001), at time: Int64 = 0, size: Int = 100)
-            -> RequestShares.Decision
-        {
+        func ask(
+            _ opcode: UInt32 = write, _ claim: RequestShares.HeldShares = .init(user: 1001), at time: Int64 = 0, size: Int = 100
+        ) -> RequestShares.Decision {
             last += 1
             let header = RequestShares.Header(unique: last, opcode: opcode, thread: 1, user: UInt32(truncatingIfNeeded: claim.user &- 1), size: size)
             return shares.putAside(header, claim, at: time) { RequestBytes(copying: UnsafeRawBufferPointer(start: nil, count: 0)) }
@@ -31,7 +31,7 @@ struct RequestSharesTests {
 
         /// User 1000 holds its share.
         func fill(at time: Int64 = 0) {
-            _ = shares.beat(held: [RequestShares.Claim](repeating: .init(user: 1001), count: 6), at: time)
+            _ = shares.beat(held: [RequestShares.HeldShares](repeating: .init(user: 1001), count: 6), at: time)
         }
 
         /// User 1000 takes too much of the threads' time.
@@ -41,7 +41,7 @@ struct RequestSharesTests {
     @Test func nothingIsPutAsideWhileNobodyHasItsShare() {
         let trial = Trial()
         #expect(trial.ask() == .served)
-        _ = trial.shares.beat(held: [RequestShares.Claim](repeating: .init(user: 1001), count: 5), at: 0)
+        _ = trial.shares.beat(held: [RequestShares.HeldShares](repeating: .init(user: 1001), count: 5), at: 0)
         #expect(!trial.shares.areSomeLimited)
         #expect(trial.ask() == .served)
     }
@@ -58,9 +58,9 @@ struct RequestSharesTests {
     }
 
     @Test func anItemAndADeviceHaveSharesOfWhoeverAsks() {
-        for claim in [RequestShares.Claim(item: 7), RequestShares.Claim(device: 8)] {
+        for claim in [RequestShares.HeldShares(item: 7), RequestShares.HeldShares(device: 8)] {
             let trial = Trial()
-            _ = trial.shares.beat(held: [RequestShares.Claim](repeating: claim, count: 6), at: 0)
+            _ = trial.shares.beat(held: [RequestShares.HeldShares](repeating: claim, count: 6), at: 0)
             #expect(trial.ask(Self.write, .init(user: 1, item: claim.item, device: claim.device)) == .waits)
             #expect(trial.ask(Self.write, .init(user: 1, item: 70, device: 80)) == .served)
         }
@@ -71,7 +71,7 @@ struct RequestSharesTests {
         trial.fill()
         #expect(trial.ask(Self.write) == .waits && trial.ask(Self.flush) == .waits)
         func late(after seconds: Int64) -> [UInt32] {
-            trial.shares.beat(held: [RequestShares.Claim](repeating: .init(user: 1001), count: 6), at: seconds * Self.second)
+            trial.shares.beat(held: [RequestShares.HeldShares](repeating: .init(user: 1001), count: 6), at: seconds * Self.second)
                 .late.map(\.header.opcode)
         }
         #expect(late(after: 30) == [])
@@ -126,7 +126,7 @@ struct RequestSharesTests {
         let decisions = (0..<10).map { _ in trial.ask() }
         #expect(decisions.filter { $0 == .ready }.count == 1)
         for (slow, ready) in [(1, 2), (3, 4), (9, 6)] {
-            let held = [RequestShares.Claim](repeating: .init(user: 1001), count: slow)
+            let held = [RequestShares.HeldShares](repeating: .init(user: 1001), count: slow)
             #expect(trial.shares.beat(held: [], slow: held, heavy: heavy, at: 1).ready == ready)
         }
     }
@@ -134,14 +134,14 @@ struct RequestSharesTests {
     @Test func whatWasPutAsideHasTwelveThreads() {
         let trial = Trial()
         let users = UInt64(1)...4
-        _ = trial.shares.beat(held: users.flatMap { [RequestShares.Claim](repeating: .init(user: $0), count: 6) }, at: 0)
+        _ = trial.shares.beat(held: users.flatMap { [RequestShares.HeldShares](repeating: .init(user: $0), count: 6) }, at: 0)
         #expect(users.allSatisfy { user in (0..<6).allSatisfy { _ in trial.ask(Self.write, .init(user: user)) == .waits } })
         _ = trial.shares.beat(held: [], heavy: [HeavyUsers.place(of: 9)], at: 1)
         var ready = 0
         while trial.shares.takeReady() != nil { ready += 1 }
         #expect(ready == 12)
         // What frees others waits for none of them.
-        #expect(trial.ask(Self.release, .init(user: RequestShares.Claim.lettingGo)) == .ready)
+        #expect(trial.ask(Self.release, .init(user: RequestShares.HeldShares.lettingGo)) == .ready)
     }
 
     /// More heavy users than threads: each gets its turn.
@@ -164,7 +164,7 @@ struct RequestSharesTests {
     @Test func releasesAreNeitherRefusedNorLate() {
         let trial = Trial(requests: 1, bytes: 1)
         trial.overload()
-        let claim = RequestShares.Claim(user: RequestShares.Claim.lettingGo)
+        let claim = RequestShares.HeldShares(user: RequestShares.HeldShares.lettingGo)
         let decisions = (0..<20).map { _ in trial.ask(Self.release, claim) }
         #expect(decisions.filter { $0 == .ready }.count == 6 && decisions.filter { $0 == .waits }.count == 14)
         #expect(trial.shares.beat(held: [], at: 1_000 * Self.second).late.isEmpty)

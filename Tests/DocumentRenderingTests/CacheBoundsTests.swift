@@ -31,14 +31,14 @@ struct CacheBoundsTests {
     private func path(_ name: String, _ kind: String = "normal") -> String { "\(cache.folder)/\(kind)/\(DesktopURI.md5(uri(name))).png" }
 
     /// Draws a document, and has its picture be as old as told.
-    private func draw(_ name: String, _ owner: UInt32, age: Int, in cache: ThumbnailCache? = nil) throws {
+    private func render(_ name: String, _ owner: UInt32, age: Int, in cache: ThumbnailCache? = nil) throws {
         try (cache ?? self.cache).store(CacheFixture.picture, of: uri(name), version, .normal, for: owner)
-        try setTimes(name, read: age, drawn: age)
+        try setTimes(name, read: age, rendered: age)
     }
 
-    private func setTimes(_ name: String, read: Int, drawn: Int) throws {
+    private func setTimes(_ name: String, read: Int, rendered: Int) throws {
         let now = time(nil)
-        let times = [timespec(tv_sec: now - read, tv_nsec: 0), timespec(tv_sec: now - drawn, tv_nsec: 0)]
+        let times = [timespec(tv_sec: now - read, tv_nsec: 0), timespec(tv_sec: now - rendered, tv_nsec: 0)]
         try #require(utimensat(AT_FDCWD, path(name), times, 0) == 0)
     }
 
@@ -47,14 +47,14 @@ struct CacheBoundsTests {
     private func blocks(_ user: UInt32) -> Int { shares.use(of: .thumbnailBytes, by: user) / 4_096 }
 
     @Test func aPictureCountsForTheDocumentsOwner() throws {
-        try draw("a", Self.alice, age: 0)
-        try draw("b", Self.bob, age: 0)
+        try render("a", Self.alice, age: 0)
+        try render("b", Self.bob, age: 0)
         try cache.storeRefusal("it is damaged", of: uri("c"), version, for: Self.bob)
         var status = stat()
         #expect(stat(path("a"), &status) == 0 && status.st_uid == Self.alice && status.st_mode & 0o7777 == 0o600)
         #expect(blocks(Self.alice) == 1 && blocks(Self.bob) == 2)
         // In the place of the one there was, moved to another name, and gone.
-        try draw("a", Self.alice, age: 0)
+        try render("a", Self.alice, age: 0)
         cache.move(uri("b"), to: uri("d"), version, for: Self.carol)
         #expect(blocks(Self.alice) == 1 && blocks(Self.bob) == 1 && blocks(Self.carol) == 1)
         for name in ["a", "c", "d"] { cache.remove(uri(name)) }
@@ -62,10 +62,10 @@ struct CacheBoundsTests {
     }
 
     @Test func aUserOverTheShareLosesWhatWasNotUsedForLongest() throws {
-        for number in 1...17 { try draw("a\(number)", Self.alice, age: 10_000 * number) }
-        for number in 1...9 { try draw("b\(number)", Self.bob, age: 1_000_000 * number) }
+        for number in 1...17 { try render("a\(number)", Self.alice, age: 10_000 * number) }
+        for number in 1...9 { try render("b\(number)", Self.bob, age: 1_000_000 * number) }
         // One of the oldest was looked at since.
-        try setTimes("a17", read: 5, drawn: 170_000)
+        try setTimes("a17", read: 5, rendered: 170_000)
         cache.trim()
         // Down to seven eighths of the share.
         #expect((1...17).filter { has("a\($0)") } == Array(1...13) + [17])
@@ -74,9 +74,9 @@ struct CacheBoundsTests {
     }
 
     @Test func whereAllHaveTooMuchWhoHasMostLosesTheOldest() throws {
-        for number in 1...15 { try draw("a\(number)", Self.alice, age: 10 * number) }
-        for number in 1...14 { try draw("b\(number)", Self.bob, age: 1_000 + number) }
-        for number in 1...4 { try draw("c\(number)", Self.carol, age: 1_000_000) }
+        for number in 1...15 { try render("a\(number)", Self.alice, age: 10 * number) }
+        for number in 1...14 { try render("b\(number)", Self.bob, age: 1_000 + number) }
+        for number in 1...4 { try render("c\(number)", Self.carol, age: 1_000_000) }
         cache.trim()
         #expect(blocks(Self.alice) == 12 && blocks(Self.bob) == 12 && blocks(Self.carol) == 4)
         #expect((1...15).filter { has("a\($0)") } == Array(1...12))
@@ -89,8 +89,8 @@ struct CacheBoundsTests {
             bounds: [.thumbnailBytes: .init(forUser: 16 * 4_096, forAll: 32 * 4_096)],
             accounts: Accounts(parsing: "\(Self.alice):100000:65536") { _ in nil })
         let cache = ThumbnailCache(folder: folder.path("thumbnails"), shares: shares)
-        for number in 1...17 { try draw("a\(number)", number % 3 == 0 ? Self.alice : 100_000 + UInt32(number), age: 10_000 * number, in: cache) }
-        for number in 1...9 { try draw("b\(number)", Self.bob, age: 1_000_000 * number, in: cache) }
+        for number in 1...17 { try render("a\(number)", number % 3 == 0 ? Self.alice : 100_000 + UInt32(number), age: 10_000 * number, in: cache) }
+        for number in 1...9 { try render("b\(number)", Self.bob, age: 1_000_000 * number, in: cache) }
         cache.trim()
         #expect((1...17).filter { has("a\($0)") } == Array(1...14))
         #expect((1...9).allSatisfy { has("b\($0)") })
@@ -101,8 +101,8 @@ struct CacheBoundsTests {
     @Test func daemonsThatShareTheCacheCountTheSame() throws {
         let otherShares = Self.shares(16, 32)
         let other = ThumbnailCache(folder: cache.folder, shares: otherShares)
-        for number in 1...9 { try draw("a\(number)", Self.alice, age: 100 - number) }
-        for number in 10...18 { try draw("a\(number)", Self.alice, age: 100 - number, in: other) }
+        for number in 1...9 { try render("a\(number)", Self.alice, age: 100 - number) }
+        for number in 10...18 { try render("a\(number)", Self.alice, age: 100 - number, in: other) }
         #expect(blocks(Self.alice) == 9)
         cache.trim()
         other.trim()
@@ -114,7 +114,7 @@ struct CacheBoundsTests {
     }
 
     @Test func whatIsNoPictureStaysAndWhatACrashLeftGoes() throws {
-        try draw("a", Self.alice, age: 0)
+        try render("a", Self.alice, age: 0)
         folder.makeFile("thumbnails/normal/notes.txt", String(repeating: "x", count: 200_000))
         folder.makeFile("thumbnails/normal/.quire-1-1", "half")
         folder.makeFile("thumbnails/normal/.quire-2-2", "half")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Which type a document has, and who draws it.
-struct ProviderTests {
+struct ProviderTableTests {
     @Test(arguments: [
         ("a.pdf", "", "application/pdf"), ("a.odt", "", "application/vnd.oasis.opendocument.text"), ("README", "words\n", "text/x-readme"),
         ("nothing", "%PDF-1.4\n", "application/pdf"), ("nothing", "words\n", "text/plain"), ("nothing", "", "application/octet-stream"),

@@ -102,7 +102,7 @@ struct ThumbnailCacheTests {
         #expect(fixture.cache.entry(of: fixture.uri, version, .normal) == nil)
     }
 
-    @Test func aRefusalHoldsForItsVersionUntilSomethingIsDrawn() throws {
+    @Test func aRefusalHoldsForItsVersionUntilSomethingIsRendered() throws {
         let fixture = try CacheFixture()
         try fixture.cache.storeRefusal("it is damaged", of: fixture.uri, version)
         #expect(fixture.cache.refusal(of: fixture.uri, version) == "it is damaged")

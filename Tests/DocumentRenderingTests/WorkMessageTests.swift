@@ -4,7 +4,7 @@ import WorkerProtocol
 /// What goes between daemon and worker, which may have been taken over.
 struct WorkMessageTests {
     static let requests: [WorkRequest] = [
-        .draw(.pages, maximum: 128, page: 7), .collage(count: 4, maximum: 256),
+        .render(.pages, maximum: 128, page: 7), .collage(count: 4, maximum: 256),
         .convert(command: ["a", "", "b c"], suffix: ".x", result: "/tmp/y"), .facts(.media), .text(.pages, page: nil), .text(.code, page: 0),
         .links(.pages, page: 3), .list, .extract(entry: 99), .probe(path: "/x"),
     ]

@@ -12,7 +12,7 @@ import Testing
 struct WorkerTests {
     /// A folder that nobody in particular can enter, with a file in it.
     @Test(arguments: [0o755, 0o700] as [mode_t])
-    func nothingIsPossibleInTheSandboxButToDraw(mode: mode_t) throws {
+    func nothingIsPossibleInTheSandboxButToRender(mode: mode_t) throws {
         let folder = try TemporaryFolder()
         chmod(folder.path, mode)
         let secret = folder.makeFile("secret", "words")

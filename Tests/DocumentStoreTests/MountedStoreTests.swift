@@ -90,13 +90,13 @@ struct MountedStoreTests {
         _ = try #require(recorder.first { $0.tells(.contentChanged, "sub/file") }, "\(recorder.changes)")
     }
 
-    @Test func aBindMountOfTheStoreInsideItselfIsGatheredOnce() throws {
+    @Test func aBindMountOfTheStoreInsideItselfIsScannedOnce() throws {
         let folder = try TestFolder()
         try folder.shell("mkdir -p a/loop; touch a/file")
         let loop = try Mounted(folder, "a/loop", "--bind '\(folder.path)'")
-        let gather = StoreGather(root: folder.root)
-        #expect(try gather.run(lowPriority: false) { _ in true })
-        #expect(gather.counts == StoreGather.Counts(folders: 2, documents: 1, skipped: 1))
+        let scan = StoreScan(root: folder.root)
+        #expect(try scan.run(lowPriority: false) { _ in true })
+        #expect(scan.counts == StoreScan.Counts(folders: 2, documents: 1, skipped: 1))
         withExtendedLifetime(loop) {}
     }
 

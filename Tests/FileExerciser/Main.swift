@@ -3,7 +3,7 @@ import SystemCalls
 /// Random operations on a file or a tree, repeatable by a seed. Exits 0 if all went well, 1 on a difference or a damaged
 /// tree, 2 on wrong use.
 @main
-struct Main {
+struct FileExerciser {
     static let usage = """
         usage: FileExerciser model FILE [--operations N] [--seed S] [--size BYTES]
                  random operations on one file, each compared with what memory says the file holds

@@ -197,7 +197,7 @@ struct StoreLockTests {
             let first = try StoreLock(stateFolder: folder.path, mountPoint: Array("/docs".utf8))
             do throws(CommandFailure) {
                 _ = try StoreLock(
-                    stateFolder: folder.path, mountPoint: Array("/other".utf8), patience: .milliseconds(100))
+                    stateFolder: folder.path, mountPoint: Array("/other".utf8), timeout: .milliseconds(100))
                 Issue.record("the lock was given twice")
             } catch {
                 #expect(error.message.hasPrefix("process \(getpid()), which had this store mounted at /docs, has not ended yet"))

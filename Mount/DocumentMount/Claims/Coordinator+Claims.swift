@@ -46,7 +46,7 @@ extension Coordinator {
             }
             let ticket = ticket(id, cost)
             state.tickets[id] = ticket
-            if !reach.isUnlimited(credentials) { foreignClaims.add(1, ordering: .relaxed) }
+            if !access.isUnlimited(credentials) { foreignClaims.add(1, ordering: .relaxed) }
             if case .begun = decision { begin(id, &state, &actions) }
             if case .queued = decision { actions.wakesThread = true }
             return ticket
@@ -61,7 +61,7 @@ extension Coordinator {
             state.claims.others(before: request).compactMap { id, items in state.tickets[id].map { (id, $0.credentials, items) } }
         }
         return Set(others.filter { _, user, items in
-            !reach.isTrusted(user, by: request.claimant.user) && !items.contains { reach.mayExclude(user, from: $0) }
+            !access.isTrusted(user, by: request.claimant.user) && !items.contains { access.mayExclude(user, from: $0) }
         }.map(\.0))
     }
 
@@ -71,7 +71,7 @@ extension Coordinator {
     func end(_ id: ClaimID, _ state: inout State, _ actions: inout Actions) {
         guard let ticket = state.tickets.removeValue(forKey: id) else { return }
         ticket.cost.giveBack(to: shares, for: ticket.holder.user)
-        if !reach.isUnlimited(ticket.credentials) { foreignClaims.subtract(1, ordering: .relaxed) }
+        if !access.isUnlimited(ticket.credentials) { foreignClaims.subtract(1, ordering: .relaxed) }
         state.awaitingRights.remove(id)
         state.awaitingWriters[id] = nil
         state.awaitingSnapshots.remove(id)
@@ -95,7 +95,7 @@ extension Coordinator {
         guard let request = state.claims[id] else { return }
         let audience = state.presenters.audience(for: request.intents, by: request.claimant)
         let areTrusted = audience.allSatisfy { one in
-            state.sessions[one.presenter].map { reach.isTrusted($0.credentials, by: request.claimant.user) } ?? true
+            state.sessions[one.presenter].map { access.isTrusted($0.credentials, by: request.claimant.user) } ?? true
         }
         guard !areTrusted else { return ask(for: id, request, where: { _ in true }, &state, &actions) }
         state.awaitingRights.insert(id)
@@ -114,8 +114,8 @@ extension Coordinator {
             var admitted: Set<PresenterTable.Audience> = []
             for (user, theirs) in Dictionary(grouping: audience, by: \.user) {
                 let items = theirs.map(\.one.item)
-                for (one, mayWrite) in zip(theirs, reach.filter(items, user, mode: W_OK))
-                where mayWrite || reach.mayUseOrMake(user, one.one.item, W_OK) { admitted.insert(one.one) }
+                for (one, mayWrite) in zip(theirs, access.filter(items, user, mode: W_OK))
+                where mayWrite || access.mayUseOrMake(user, one.one.item, W_OK) { admitted.insert(one.one) }
             }
             change { state, actions in
                 guard state.awaitingRights.remove(id) != nil, let request = state.claims[id] else { return }
@@ -151,7 +151,7 @@ extension Coordinator {
 
     func awaitWriters(of id: ClaimID, _ state: inout State, _ actions: inout Actions) {
         state.awaitingWriters[id] = AwaitedWriters(lastPass: passes.last, since: Self.now)
-        actions.looksForWriters = true
+        actions.checksWriters = true
     }
 
     /// Grants the claims whose items nobody else writes. With no lock held.
@@ -184,11 +184,11 @@ extension Coordinator {
     ) -> [DocumentWriter] {
         let first = awaited.first ?? Set(met.map(\.id))
         awaited.first = first
-        let isPatient = Self.now &- awaited.since < Self.livePatience
-        return met.filter { request.writesContent(of: $0.path) || first.contains($0.id) && (isPatient || !$0.isLive) }
+        let isInTime = Self.now &- awaited.since < Self.liveTimeout
+        return met.filter { request.writesContent(of: $0.path) || first.contains($0.id) && (isInTime || !$0.isLive) }
     }
 
-    private static let livePatience: UInt64 = 1_000_000_000
+    private static let liveTimeout: UInt64 = 1_000_000_000
 
     /// Whether all who had got through the gate before a claim that excludes writers began are to be seen as writers now. What
     /// opens while readers claim has come after them.

@@ -6,9 +6,9 @@ extension Coordinator {
     var snapshot: CoordinationSnapshot {
         let now = Self.now
         return state.withLock { state in
-            let claims = state.tickets.sorted { $0.key < $1.key }.compactMap { id, ticket -> CoordinationSnapshot.Claim? in
+            let claims = state.tickets.sorted { $0.key < $1.key }.compactMap { id, ticket -> CoordinationSnapshot.ClaimEntry? in
                 guard let request = state.claims[id], let phase = state.claims.phase(of: id) else { return nil }
-                return CoordinationSnapshot.Claim(
+                return CoordinationSnapshot.ClaimEntry(
                     id: id, phase: phase, paths: request.intents.map(\.path), isWriting: request.isWriting, holder: ticket.holder,
                     age: Double(now &- ticket.since) / 1e9, behind: state.claims.blockers(of: id))
             }

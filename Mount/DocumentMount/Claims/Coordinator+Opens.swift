@@ -38,7 +38,7 @@ extension Coordinator {
                 }
                 guard excluding.isComplete else { return nil }
                 // Presenters were asked for the claim that the opener works for, and cannot save before it ends.
-                if asksPresenters, state.claims.workspace(of: opener, writing: path) == nil {
+                if asksPresenters, state.claims.transaction(of: opener, writing: path) == nil {
                     let audience = audience(of: path, opener, &saving, state)
                     guard saving.isComplete else { return nil }
                     if !audience.isEmpty, ask(open, of: path, opener, audience, &state, &actions) { return .waits }
@@ -46,15 +46,15 @@ extension Coordinator {
                 return .pass(passes.issue())
             }
             if let admission { return admission }
-            excluding.learn { reach.mayExclude($0, from: path) }
-            saving.learn { reach.may($0, path, W_OK) }
+            excluding.learn { access.mayExclude($0, from: path) }
+            saving.learn { access.may($0, path, W_OK) }
         }
     }
 
     /// The claim that keeps a process from writing an item. Those of users who may not write it do not count.
     private func exclusion(of opener: Claimant, writing path: StorePath, _ rights: inout ItemRights, _ state: State) -> ClaimID? {
         state.claims.exclusion(of: opener, writing: path) { id in
-            guard let user = state.tickets[id]?.credentials, !reach.isTrusted(user, by: opener.user) else { return false }
+            guard let user = state.tickets[id]?.credentials, !access.isTrusted(user, by: opener.user) else { return false }
             return !rights.has(user)
         }
     }
@@ -67,7 +67,7 @@ extension Coordinator {
         while true {
             if state.withLock({ exclusion(of: writer, writing: path, &rights, $0) }) != nil { return true }
             if rights.isComplete { return false }
-            rights.learn { reach.mayExclude($0, from: path) }
+            rights.learn { access.mayExclude($0, from: path) }
         }
     }
 
@@ -77,7 +77,7 @@ extension Coordinator {
     ) -> Set<PresenterID> {
         Set(state.presenters.audience(forOpening: path, by: opener).filter { id in
             guard let user = state.sessions[id]?.credentials else { return false }
-            return reach.isTrusted(user, by: opener.user) || rights.has(user)
+            return access.isTrusted(user, by: opener.user) || rights.has(user)
         })
     }
 

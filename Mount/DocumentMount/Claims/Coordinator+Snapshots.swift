@@ -78,14 +78,14 @@ extension Coordinator {
     /// Waits for the opens for writing that are on their way; false if that takes longer than a second.
     private func awaitOpens() -> Bool {
         let lastPass = passes.last
-        for _ in 0..<Self.openLooks {
+        for _ in 0..<Self.openPolls {
             if gate.isEmpty, !passes.passing.contains(where: { $0 <= lastPass }) { return true }
             usleep(Self.openPause)
         }
         return false
     }
 
-    private static let openLooks = 10_000
+    private static let openPolls = 10_000
     private static let openPause: UInt32 = 100
 }
 

@@ -50,7 +50,7 @@ final class Coordinator: Sendable {
         /// Sessions that have something to be told.
         var sessions: [PresenterSession] = []
         var wakesThread = false
-        var looksForWriters = false
+        var checksWriters = false
         var snapshots: [WantedSnapshot] = []
         /// Claims that have ended, whose snapshots go.
         var ended: [ClaimID] = []
@@ -78,16 +78,16 @@ final class Coordinator: Sendable {
     let writers: DocumentWriters
     let snapshots: SnapshotService
     let shares: UserShares
-    let reach: Reach
+    let access: AccessChecker
     let snapshotQueue = SnapshotQueue()
     /// Threads whose open goes on after presenters were asked, and comes back.
-    let asked = SentOnThreads()
+    let asked = StaleRetries()
     private let wake = Signal()
     private let isOver = Atomic<Bool>(false)
     private let threads = Mutex<[NamedThread]>([])
 
     init(
-        events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, reach: Reach,
+        events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, access: AccessChecker,
         times: CoordinationTimes
     ) {
         (claimedItems, askedItems) = state.withLock { ($0.claims.items, $0.presenters.asked) }
@@ -95,7 +95,7 @@ final class Coordinator: Sendable {
         self.writers = writers
         self.snapshots = snapshots
         self.shares = shares
-        self.reach = reach
+        self.access = access
         self.times = times
     }
 
@@ -165,10 +165,10 @@ final class Coordinator: Sendable {
             }
             // Writers are looked for every few milliseconds.
             if let youngest = state.awaitingWriters.keys.compactMap({ state.tickets[$0]?.since }).max() {
-                return now + (now &- youngest < Self.patience ? Self.writerPause : Self.longWriterPause)
+                return now + (now &- youngest < Self.shortPauseTime ? Self.writerPause : Self.longWriterPause)
             }
-            let nextLook = state.waitingOpens.values.contains(where: \.wasSignalled) ? now + Self.killedPause : nil
-            return [nextLook, state.claims.nextDeadline, state.presenters.nextDeadline, state.waitingOpens.values.lazy.map(\.deadline).min()]
+            let nextPoll = state.waitingOpens.values.contains(where: \.wasSignalled) ? now + Self.killedPause : nil
+            return [nextPoll, state.claims.nextDeadline, state.presenters.nextDeadline, state.waitingOpens.values.lazy.map(\.deadline).min()]
                 .compactMap { $0 }.min()
         }
         guard let next else { return 3600 }
@@ -176,9 +176,9 @@ final class Coordinator: Sendable {
     }
 
     private static let writerPause: UInt64 = 2_000_000
-    /// For claims that have waited for longer than `patience`.
+    /// For claims that have waited for longer than `shortPauseTime`.
     private static let longWriterPause: UInt64 = 50_000_000
-    private static let patience: UInt64 = 1_000_000_000
+    private static let shortPauseTime: UInt64 = 1_000_000_000
 
     /// Callers that got one signal are looked at for another: the kernel tells of the first only.
     private static let killedPause: UInt64 = 100_000_000
@@ -203,7 +203,7 @@ final class Coordinator: Sendable {
         for wanted in actions.snapshots where !(mayWait && takeAtOnce(wanted)) { snapshotQueue.add(wanted) }
         gate.makeReady(actions.opens)
         if actions.wakesThread || !actions.opens.isEmpty { wake.signal() }
-        if actions.looksForWriters { grantWhatNobodyWrites(mayWait: mayWait) }
+        if actions.checksWriters { grantWhatNobodyWrites(mayWait: mayWait) }
         return result
     }
 

@@ -25,7 +25,7 @@ struct ItemRights {
     }
 }
 
-extension Reach {
+extension AccessChecker {
     /// Whether a user's rights need no look: who asks is the same user, or nothing is kept from it.
     func isTrusted(_ user: Credentials, by asker: uid_t) -> Bool { user.uid == asker || isUnlimited(user) }
 

@@ -14,7 +14,7 @@ import Synchronization
 /// Events that wait, and those that are kept, are counted for the account of whoever causes them: listeners are told where there were
 /// more, to look there again. Listeners are told account by account, the more seldom the more listeners the account has.
 final class EventHub: Sendable {
-    enum Doer: Sendable {
+    enum Actor: Sendable {
         case caller(Caller)
         /// Outside of the mount.
         case process(pid_t)
@@ -31,30 +31,30 @@ final class EventHub: Sendable {
         }
     }
 
-    private struct Happening {
+    private struct PendingEvent {
         let kind: StoreEvent.Kind
         let path: StorePath
         let oldPath: StorePath?
         let folder: FileIdentity?
         let oldFolder: FileIdentity?
-        let doer: Doer
+        let actor: Actor
         /// Nil: to be found out.
         let origin: StoreEvent.Origin?
         let time: Int64
 
-        var isOutside: Bool { doer.user == nil }
+        var isOutside: Bool { actor.user == nil }
 
         /// The kernel had the folder locked when it asked for this.
         var locksFolder: Bool {
-            if case .caller = doer { kind != .changed } else { false }
+            if case .caller = actor { kind != .changed } else { false }
         }
     }
 
     private struct State {
-        var happenings: [Happening] = []
+        var pendingEvents: [PendingEvent] = []
         /// Those that are being made events.
-        var settling: [Happening] = []
-        /// The weight (`StoreEvent.weight`) of each account's `happenings`, and of all.
+        var settling: [PendingEvent] = []
+        /// The weight (`StoreEvent.weight`) of each account's `pendingEvents`, and of all.
         var counts: [uid_t?: Int] = [:]
         var inUse = 0
         /// Events that found no place.
@@ -101,7 +101,7 @@ final class EventHub: Sendable {
     /// So many wake the thread though nobody is to be told yet.
     private static let batch = 1_024
     /// Without listeners: so few that the thread has a processor for a tenth of a millisecond only. After half of one, threads that look out
-    /// for the next request take the processors for busy (`Dispatcher.longestYield`), and apps wait for them to wake.
+    /// for the next request take the processors for busy (`RequestDispatcher.longestYield`), and apps wait for them to wake.
     private static let unheardBatch = 64
     /// More do not wait for the thread, of one account where there are several.
     private static let (mostWaitingOfUser, mostWaiting) = (2_048, 8_192)
@@ -132,20 +132,20 @@ final class EventHub: Sendable {
     ///   - oldFolder: the same of `oldPath`.
     func tell(
         _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity? = nil, from oldPath: StorePath? = nil,
-        in oldFolder: FileIdentity? = nil, by doer: Doer
+        in oldFolder: FileIdentity? = nil, by actor: Actor
     ) {
         guard Self.canBeNamed(path), oldPath.map(Self.canBeNamed) ?? true else {
-            return tellOfFolder(kind, path, in: folder, from: oldPath, in: oldFolder, by: doer)
+            return tellOfFolder(kind, path, in: folder, from: oldPath, in: oldFolder, by: actor)
         }
         // Programs like mkdir are gone in a moment; while nobody listens, most that make many changes are still there later.
-        let origin = isHeard ? processes.origin(of: doer) : nil
+        let origin = isHeard ? processes.origin(of: actor) : nil
         // Others than root are told only of what was in a folder that they may list.
         func known(_ folder: FileIdentity?, of path: StorePath?) -> FileIdentity? {
             folder ?? (isHeard ? path.flatMap(self.folder) : nil)
         }
-        let happening = Happening(
-            kind: kind, path: path, oldPath: oldPath, folder: known(folder, of: path), oldFolder: known(oldFolder, of: oldPath), doer: doer, origin: origin, time: Clock.now)
-        let account = account(of: doer)
+        let pending = PendingEvent(
+            kind: kind, path: path, oldPath: oldPath, folder: known(folder, of: path), oldFolder: known(oldFolder, of: oldPath), actor: actor, origin: origin, time: Clock.now)
+        let account = account(of: actor)
         let weight = StoreEvent.weight(path, oldPath)
         let wakes = state.withLock { state in
             let used = state.counts[account] ?? 0
@@ -156,14 +156,14 @@ final class EventHub: Sendable {
             let before = state.inUse
             state.counts[account] = used + weight
             state.inUse += weight
-            state.happenings.append(happening)
+            state.pendingEvents.append(pending)
             let batch = state.hasListeners ? Self.batch : Self.unheardBatch
             return before == 0 && state.hasListeners || before < batch && state.inUse >= batch
         }
         if wakes { wake.signal() }
     }
 
-    private func account(of doer: Doer) -> uid_t? { doer.user.map { accounts.owner(of: $0) } }
+    private func account(of actor: Actor) -> uid_t? { actor.user.map { accounts.owner(of: $0) } }
 
     private static func canBeNamed(_ path: StorePath) -> Bool { path.bytes.count < longestPath }
 
@@ -171,13 +171,13 @@ final class EventHub: Sendable {
     /// small; of what was moved from or to there the end that has a path is told.
     private func tellOfFolder(
         _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity?, from oldPath: StorePath?, in oldFolder: FileIdentity?,
-        by doer: Doer
+        by actor: Actor
     ) {
-        if kind == .moved, Self.canBeNamed(path) { return tell(.appeared, path, in: folder, by: doer) }
-        if kind == .moved, let oldPath, Self.canBeNamed(oldPath) { return tell(.deleted, oldPath, in: oldFolder, by: doer) }
+        if kind == .moved, Self.canBeNamed(path) { return tell(.appeared, path, in: folder, by: actor) }
+        if kind == .moved, let oldPath, Self.canBeNamed(oldPath) { return tell(.deleted, oldPath, in: oldFolder, by: actor) }
         let start = path.bytes.prefix(Self.longestPath - 1)
         let end = start.lastIndex(of: UInt8(ascii: "/")) ?? start.startIndex
-        tell(.changed, StorePath(unchecked: Array(start[..<end])), by: doer)
+        tell(.changed, StorePath(unchecked: Array(start[..<end])), by: actor)
     }
 
     /// A process closes what it has written, of which it will be told when that is released: it may be gone by then.
@@ -195,12 +195,12 @@ final class EventHub: Sendable {
     func hasLatelyTold(of path: StorePath, _ kind: StoreEvent.Kind? = nil) -> Bool {
         let since = Clock.now - Self.moment
         func isOfKind(_ other: StoreEvent.Kind) -> Bool { kind == nil || kind == other }
-        func isAmong(_ happenings: [Happening]) -> Bool {
-            happenings.reversed().lazy.prefix { $0.time > since }.contains {
+        func isAmong(_ pendingEvents: [PendingEvent]) -> Bool {
+            pendingEvents.reversed().lazy.prefix { $0.time > since }.contains {
                 isOfKind($0.kind) && ($0.path == path || $0.oldPath == path) && !$0.isOutside
             }
         }
-        let isWaiting = state.withLock { isAmong($0.happenings) || isAmong($0.settling) }
+        let isWaiting = state.withLock { isAmong($0.pendingEvents) || isAmong($0.settling) }
         return isWaiting || log.withLock { log in
             log.hasLately(Self.batch) {
                 $0.time > since && isOfKind($0.kind) && ($0.path == path || $0.oldPath == path) && $0.origin != .outside
@@ -319,9 +319,9 @@ final class EventHub: Sendable {
     }
 
     /// Who did what nobody listened to: by now a process's number may be another's.
-    private func lateOrigin(of happening: Happening) -> StoreEvent.Origin {
-        if Clock.now - happening.time < Self.moment { return processes.origin(of: happening.doer) }
-        return switch happening.doer {
+    private func lateOrigin(of pending: PendingEvent) -> StoreEvent.Origin {
+        if Clock.now - pending.time < Self.moment { return processes.origin(of: pending.actor) }
+        return switch pending.actor {
         case .caller(let caller): .user(caller.uid)
         case .user(let user): .user(user)
         case .process, .outside: .outside
@@ -329,47 +329,47 @@ final class EventHub: Sendable {
     }
 
     /// The index is a little behind: it knows what was moved just now where it was.
-    private func document(_ happening: Happening) -> Int64? {
-        happening.oldPath.flatMap { document($0) } ?? document(happening.path)
+    private func document(_ pending: PendingEvent) -> Int64? {
+        pending.oldPath.flatMap { document($0) } ?? document(pending.path)
     }
 
     /// The latest first. The kernel knows of older ones.
-    private func changesOfNames(in happenings: [Happening]) -> some Sequence<KernelCatchUp.Change> {
+    private func changesOfNames(in pendingEvents: [PendingEvent]) -> some Sequence<KernelCatchUp.Change> {
         let since = Clock.now - Self.moment
-        return happenings.reversed().lazy.filter { $0.kind.changesNames && $0.time > since }.flatMap { happening in
+        return pendingEvents.reversed().lazy.filter { $0.kind.changesNames && $0.time > since }.flatMap { pending in
             func change(_ path: StorePath, isGone: Bool) -> KernelCatchUp.Change {
                 KernelCatchUp.Change(
-                    path: path, isGone: isGone, locksFolder: happening.locksFolder, account: self.account(of: happening.doer))
+                    path: path, isGone: isGone, locksFolder: pending.locksFolder, account: self.account(of: pending.actor))
             }
-            return [change(happening.path, isGone: happening.kind == .deleted)]
-                + (happening.oldPath.map { [change($0, isGone: happening.kind == .moved)] } ?? [])
+            return [change(pending.path, isGone: pending.kind == .deleted)]
+                + (pending.oldPath.map { [change($0, isGone: pending.kind == .moved)] } ?? [])
         }
     }
 
     /// Makes events of what has happened. Whether there are new ones.
     private func settle() -> Bool {
         settling.withLock {
-            let (happenings, missed) = state.withLock { state in
+            let (pendingEvents, missed) = state.withLock { state in
                 defer {
-                    (state.settling, state.happenings, state.missed) = (state.happenings, [], MissedEvents())
+                    (state.settling, state.pendingEvents, state.missed) = (state.pendingEvents, [], MissedEvents())
                     (state.counts, state.inUse) = ([:], 0)
                 }
-                return (state.happenings, state.missed)
+                return (state.pendingEvents, state.missed)
             }
             defer { state.withLock { $0.settling = [] } }
-            if isHeard { catchUp.wait(for: changesOfNames(in: happenings)) }
-            for happening in happenings {
-                let origin = happening.origin ?? lateOrigin(of: happening)
+            if isHeard { catchUp.wait(for: changesOfNames(in: pendingEvents)) }
+            for pending in pendingEvents {
+                let origin = pending.origin ?? lateOrigin(of: pending)
                 // Looking it up costs more than most operations, and later the path may be another document's.
-                let document = isHeard ? document(happening) : nil
+                let document = isHeard ? document(pending) : nil
                 log.withLock {
                     _ = $0.append(
-                        happening.kind, happening.path, from: happening.oldPath, document: document, time: happening.time,
-                        origin: origin, by: account(of: happening.doer), folder: happening.folder, oldFolder: happening.oldFolder)
+                        pending.kind, pending.path, from: pending.oldPath, document: document, time: pending.time,
+                        origin: origin, by: account(of: pending.actor), folder: pending.folder, oldFolder: pending.oldFolder)
                 }
             }
             for (places, account) in missed.places { log.withLock { $0.lose(places, by: account) } }
-            return !missed.isEmpty || !happenings.isEmpty
+            return !missed.isEmpty || !pendingEvents.isEmpty
         }
     }
 }

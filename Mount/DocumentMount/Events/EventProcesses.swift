@@ -18,8 +18,8 @@ final class EventProcesses: Sendable {
     /// A process that is gone was still the one that had the number.
     private static let memory: Int64 = 2_000_000_000
 
-    func origin(of doer: EventHub.Doer) -> StoreEvent.Origin {
-        switch doer {
+    func origin(of actor: EventHub.Actor) -> StoreEvent.Origin {
+        switch actor {
         case .caller(let caller): origin(of: caller.thread, user: caller.uid) ?? .user(caller.uid)
         case .process(let process): origin(of: process, user: nil) ?? .outside
         case .user(let user): .user(user)

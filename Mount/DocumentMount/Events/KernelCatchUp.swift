@@ -39,7 +39,7 @@ struct KernelCatchUp: ~Copyable {
     }
 
     private static let percentOfAccount: Int64 = 30
-    private static let microsecondsBetweenLooks: UInt32 = 300
+    private static let microsecondsBetweenPolls: UInt32 = 300
     /// Names in one call; of more than these the latest changes count, of each account in turn.
     private static let mostNames = 32
 
@@ -67,7 +67,7 @@ struct KernelCatchUp: ~Copyable {
         while let behind = names.firstBehind(of: left) {
             left = Array(left.dropFirst(behind))
             guard let first = left.first else { return }
-            if names.isStill(first) { usleep(Self.microsecondsBetweenLooks) } else { left = Array(left.dropFirst()) }
+            if names.isStill(first) { usleep(Self.microsecondsBetweenPolls) } else { left = Array(left.dropFirst()) }
             let now = cl_monotonic_ns()
             spend(now - last, for: first.change.account, now)
             last = now

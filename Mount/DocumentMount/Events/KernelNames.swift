@@ -15,14 +15,14 @@ import SystemPackage
 /// for no disk and no lock.
 final class KernelNames: Sendable {
     private let store: Descriptor
-    private let repeater: Repeater
+    private let replayer: Replayer
 
     init(store: Descriptor, log: Logger) {
         self.store = store
-        repeater = Repeater(log: log, patience: 300_000_000, purpose: "events may be told before the kernel shows what they tell of")
+        replayer = Replayer(log: log, timeout: 300_000_000, purpose: "events may be told before the kernel shows what they tell of")
     }
 
-    func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartRepeating) { repeater.start(at: place, start) }
+    func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartReplay) { replayer.start(at: place, start) }
 
     /// A name, and the inode that the kernel is to show there.
     struct Expected {
@@ -32,7 +32,7 @@ final class KernelNames: Sendable {
     }
 
     /// Bytes of paths that are compared in one call.
-    static let most = Int(CL_REPEAT_MOST)
+    static let most = Int(CL_REPLAY_MOST)
 
     /// Looks a changed name up in the store's cache. Nil if its inode is not known, and for a name on another file system, which may
     /// never answer. Waits for no disk.
@@ -53,15 +53,15 @@ final class KernelNames: Sendable {
 
     /// The first that the kernel does not show yet; nil if it shows all, or as far as that is not known. Costs some 50 µs.
     func firstBehind(of all: [Expected]) -> Int? {
-        guard !all.isEmpty, case .differs(let index)? = repeater.outcome(of: .compare(all.map { ($0.change.path.bytes, $0.inode) })),
+        guard !all.isEmpty, case .differs(let index)? = replayer.outcome(of: .compare(all.map { ($0.change.path.bytes, $0.inode) })),
             index < all.count
         else { return nil }
         return index
     }
 
     /// Ends the process, and with it a wait for it. Again: does nothing.
-    func stop() { repeater.stop() }
+    func stop() { replayer.stop() }
 
     /// After `stop`, and when nobody asks any more.
-    func collect() { repeater.collect() }
+    func collect() { replayer.collect() }
 }

@@ -85,7 +85,7 @@ final class ChangeJournal: Sendable {
 
     func moved(
         from: (Node, UnsafePointer<CChar>), to: (Node, UnsafePointer<CChar>), isFolder: Bool, replaces: Bool,
-        takesOver: Tunnel.Takeover, by caller: Caller
+        takesOver: FileNameTunnel.Takeover, by caller: Caller
     ) {
         guard let old = pathOf(from.0, from.1), let new = pathOf(to.0, to.1) else { return }
         events.tell(.moved, new, in: to.0.identity, from: old, in: from.0.identity, by: .caller(caller))
@@ -133,18 +133,18 @@ final class ChangeJournal: Sendable {
 
     /// `isIndexed`: it is about a document; folders are gathered. `isEvent`: nobody has been told of it.
     func changedOutside(
-        _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity?, by doer: EventHub.Doer, isIndexed: Bool,
+        _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity?, by actor: EventHub.Actor, isIndexed: Bool,
         isEvent: Bool = true
     ) {
-        if isEvent { events.tell(kind, path, in: folder, by: doer) }
+        if isEvent { events.tell(kind, path, in: folder, by: actor) }
         if isIndexed { append(kind == .deleted ? .absent(path) : .present(path)) }
     }
 
     func movedOutside(
         from old: (path: StorePath, folder: FileIdentity), to new: (path: StorePath, folder: FileIdentity), isFolder: Bool,
-        by doer: EventHub.Doer, isEvent: Bool
+        by actor: EventHub.Actor, isEvent: Bool
     ) {
-        if isEvent { events.tell(.moved, new.path, in: new.folder, from: old.path, in: old.folder, by: doer) }
+        if isEvent { events.tell(.moved, new.path, in: new.folder, from: old.path, in: old.folder, by: actor) }
         append(.movedOutside(from: old.path, to: new.path, isFolder: isFolder))
     }
 

@@ -14,14 +14,14 @@ import SystemPackage
 /// own changes too, which the kernel knows already.
 final class OutsideChanges: Sendable {
     private let fileSystem: MountedFileSystem
-    private let keeper: IndexKeeper
+    private let indexer: Indexer
     private let journal: ChangeJournal
     /// Microseconds.
     private static let timeToNote: UInt32 = 5_000
 
-    init(fileSystem: MountedFileSystem, keeper: IndexKeeper) {
+    init(fileSystem: MountedFileSystem, indexer: Indexer) {
         self.fileSystem = fileSystem
-        self.keeper = keeper
+        self.indexer = indexer
         journal = fileSystem.journal
     }
 
@@ -71,13 +71,13 @@ final class OutsideChanges: Sendable {
         // What the mount has made is known, or was taken away by it again.
         let isOwn = isTakenAway || change.mayBeOwn && (known?.wasLatelyNamed ?? isOneOfSeveral(name, in: change.folder))
         if !isOwn || known == nil && !isTakenAway {
-            fileSystem.repeats.take(change, isForgotten: known != nil, repeats: !isOwn)
+            fileSystem.replay.take(change, isForgotten: known != nil, replays: !isOwn)
         }
         guard known == nil || !change.mayBeOwn else { return }
         journal.changedOutside(
-            isThere ? .appeared : .deleted, change.path, in: change.folder, by: change.doer, isIndexed: !(isThere && change.isFolder),
+            isThere ? .appeared : .deleted, change.path, in: change.folder, by: change.actor, isIndexed: !(isThere && change.isFolder),
             isEvent: !(isThere && change.mayBeOwn && journal.events.hasLatelyTold(of: change.path)))
-        if isThere, change.isFolder { keeper.gatherer.gather(change.path) }
+        if isThere, change.isFolder { indexer.scanner.scan(change.path) }
     }
 
     /// Whether the mount has made a name that the kernel knows a file by beside another one, or taken it away again.
@@ -94,11 +94,11 @@ final class OutsideChanges: Sendable {
         follow(to: place)
         // The mount has told the index of its own moves; both names may have changed again since.
         guard !isOwn, !(sourceIsKnown && targetIsKnown && change.mayBeOwn) else { return }
-        fileSystem.repeats.take(change, isForgotten: sourceIsKnown && targetIsKnown)
+        fileSystem.replay.take(change, isForgotten: sourceIsKnown && targetIsKnown)
         fileSystem.coordinator.moved(from: change.path, to: place.path)
         let isEvent = !(change.mayBeOwn && journal.events.hasLatelyTold(of: change.path, .moved))
         journal.movedOutside(
-            from: (change.path, change.folder), to: (place.path, place.folder), isFolder: change.isFolder, by: change.doer, isEvent: isEvent)
+            from: (change.path, change.folder), to: (place.path, place.folder), isFolder: change.isFolder, by: change.actor, isEvent: isEvent)
     }
 
     /// A node that was moved is found under its new name from now on.
@@ -177,7 +177,7 @@ final class OutsideChanges: Sendable {
         if change.kind == .contentChanged, !isWrittenHere,
             !(change.mayBeOwn && isContentTold && journal.events.hasLatelyTold(of: change.path))
         {
-            fileSystem.repeats.take(change, isForgotten: true)
+            fileSystem.replay.take(change, isForgotten: true)
         }
         guard !isOwn else { return }
         let kind: StoreEvent.Kind = change.kind == .contentChanged ? .changed : .attributesChanged
@@ -188,9 +188,9 @@ final class OutsideChanges: Sendable {
             ? isContentTold || journal.events.hasLatelyTold(of: change.path, .saveAborted)
             : journal.events.hasLatelyTold(of: change.path)
         let isEvent = !(change.mayBeOwn && mayBeKnown)
-        if isEvent, change.kind == .attributesChanged { fileSystem.repeats.take(change, isForgotten: true) }
+        if isEvent, change.kind == .attributesChanged { fileSystem.replay.take(change, isForgotten: true) }
         journal.changedOutside(
-            kind, change.path, in: change.name == nil ? nil : change.folder, by: change.doer, isIndexed: !change.isFolder, isEvent: isEvent)
+            kind, change.path, in: change.name == nil ? nil : change.folder, by: change.actor, isIndexed: !change.isFolder, isEvent: isEvent)
     }
 
     /// The attributes of a folder that tells of itself.
@@ -198,7 +198,7 @@ final class OutsideChanges: Sendable {
         guard let node = fileSystem.table.known(change.folder) else { return }
         notifier.contentsChanged(of: fileSystem.table.id(of: node))
         guard !(change.mayBeOwn && isAsTold(node)) else { return }
-        fileSystem.repeats.take(change, isForgotten: true)
+        fileSystem.replay.take(change, isForgotten: true)
     }
 
     private func isAsTold(_ folder: Node) -> Bool {
@@ -226,5 +226,5 @@ extension OutsideChange {
     /// it only says that an app has looked before the watcher told.
     fileprivate var mayBeOwn: Bool { pid == nil }
 
-    fileprivate var doer: EventHub.Doer { pid.map { .process($0) } ?? .outside }
+    fileprivate var actor: EventHub.Actor { pid.map { .process($0) } ?? .outside }
 }

@@ -11,19 +11,19 @@ struct StoreReader: Sendable {
     /// Whether tags are kept in the files' attributes; else the index alone has them.
     let hasAttributes: Bool
 
-    enum Look {
-        case document(DocumentFacts)
+    enum StatResult {
+        case document(ScannedDocument)
         /// Something that is no document.
         case other
         case nothing
     }
 
-    func look(at path: StorePath) -> Look {
+    func status(at path: StorePath) -> StatResult {
         guard let name = path.lastName else { return .other }
         do throws(Errno) {
             let folder = try self.folder(path.parent)
             guard let facts = try FileFacts.read(in: folder, name: name, path: path) else { return .other }
-            return .document(DocumentFacts(facts, hasAttributes: hasAttributes))
+            return .document(ScannedDocument(facts, hasAttributes: hasAttributes))
         } catch {
             return .nothing
         }
@@ -54,7 +54,7 @@ struct StoreReader: Sendable {
     }
 }
 
-extension DocumentFacts {
+extension ScannedDocument {
     init(_ facts: FileFacts, hasAttributes: Bool) {
         self.init(
             path: facts.path, identity: DocumentIdentity(facts.identity, handle: facts.handle), linkCount: facts.linkCount,

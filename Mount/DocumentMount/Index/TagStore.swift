@@ -10,13 +10,13 @@ import SystemPackage
 final class TagStore: Sendable {
     static let attributeName = "user.xdg.tags"
 
-    let keeper: IndexKeeper
-    let reach: Reach
-    private var reader: StoreReader { keeper.reader }
+    let indexer: Indexer
+    let access: AccessChecker
+    private var reader: StoreReader { indexer.reader }
 
-    init(keeper: IndexKeeper, reach: Reach) {
-        self.keeper = keeper
-        self.reach = reach
+    init(indexer: Indexer, access: AccessChecker) {
+        self.indexer = indexer
+        self.access = access
     }
 
     var liveInIndex: Bool { !reader.hasAttributes }
@@ -25,8 +25,8 @@ final class TagStore: Sendable {
     /// document. Throws .notPermitted for what is no document, .permissionDenied, or setxattr(2)'s errno.
     func change(_ path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
         // The file that the caller may write is the one that is changed: another may have the path a moment later.
-        guard let file = reach.held(path, by: caller, W_OK) else {
-            throw reach.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
+        guard let file = access.held(path, by: caller, W_OK) else {
+            throw access.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
         }
         var status = cl_status()
         _ = try check(cl_statx_fd(file.number, &status))
@@ -45,12 +45,12 @@ final class TagStore: Sendable {
         guard new != old else { return }
         try setValue(Tag.format(new, keeping: raw), of: file)
         // All of it: the document may be one the index has missed.
-        if case .document(let facts) = reader.look(at: path) { keeper.apply([.present(facts)]) }
+        if case .document(let facts) = reader.status(at: path) { indexer.apply([.present(facts)]) }
         tell(path, caller)
     }
 
     private func tell(_ path: StorePath, _ caller: Credentials) {
-        keeper.events.tell(.attributesChanged, path, by: .user(caller.uid))
+        indexer.events.tell(.attributesChanged, path, by: .user(caller.uid))
     }
 
     func add(_ tags: [Tag], to path: StorePath, _ caller: Credentials) throws(Errno) {
@@ -65,7 +65,7 @@ final class TagStore: Sendable {
 
     func noteRemoval(_ removals: [(document: DocumentID, tag: Tag)], removedTags: [Tag], _ caller: Credentials) {
         // Best effort: the removal itself was done.
-        try? keeper.index.recordTagRemovals(
+        try? indexer.index.recordTagRemovals(
             removals, removedTags: removedTags, by: UserID(caller.uid), at: Timestamp(nanoseconds: Clock.now))
     }
 
@@ -87,23 +87,23 @@ final class TagStore: Sendable {
 
     private func setIndexed(_ tags: [Tag], _ identity: DocumentIdentity, _ path: StorePath) throws(Errno) {
         guard tags.count <= Tag.mostOfDocument else { throw .noSpace }
-        keeper.apply([.tagsOfFile(identity, at: path, tags)])
+        indexer.apply([.tagsOfFile(identity, at: path, tags)])
     }
 
     /// Tags are those of the file and not of what has the path a moment later: others may swap names in between.
     private func known(_ file: Descriptor, at path: StorePath) throws(Errno) -> DocumentIdentity {
         let identity = try reader.identity(of: file)
-        keeper.catchUp()
+        indexer.catchUp()
         // One that the index has missed.
-        if (try? keeper.index.document(of: identity, at: path)) == nil, case .document(let facts) = reader.look(at: path),
+        if (try? indexer.index.document(of: identity, at: path)) == nil, case .document(let facts) = reader.status(at: path),
             facts.identity.isSameFile(as: identity) {
-            keeper.apply([.present(facts)])
+            indexer.apply([.present(facts)])
         }
         return identity
     }
 
     private func indexed(_ identity: DocumentIdentity, _ path: StorePath) -> [Tag] {
-        (try? keeper.index.document(of: identity, at: path))?.tags ?? []
+        (try? indexer.index.document(of: identity, at: path))?.tags ?? []
     }
 
     // MARK: The attribute

@@ -39,7 +39,7 @@ final class Node: @unchecked Sendable {
     let isRoot: Bool
 
     /// A folder that nobody but the repeating process has looked up: nobody watches it, and the kernel knows nothing in it.
-    let isOnlyRepeated = Atomic<Bool>(false)
+    let isOnlyReplayed = Atomic<Bool>(false)
 
     let state = Mutex(State())
 
@@ -103,9 +103,9 @@ final class Node: @unchecked Sendable {
         /// Handles that are not passthrough: as long as there are any, no other may be, see `OpenMode`.
         var plainOpens = 0
         /// When its last name was told as made outside, on the monotonic clock.
-        var repeated: Int64 = 0
-        /// Who made the file and when, for saves by rename (`Tunnel`).
-        var made: Tunnel.Maker?
+        var replayed: Int64 = 0
+        /// Who made the file and when, for saves by rename (`FileNameTunnel`).
+        var made: FileNameTunnel.Creator?
 
         /// When another version took its name, on the monotonic clock, and whose save did it.
         var superseded: (at: Int64, by: SaveProcess?)? {
@@ -192,8 +192,8 @@ final class Node: @unchecked Sendable {
         self.init(identity: node.identity, type: node.type, isStandIn: true)
         named.store(node.named.load(ordering: .relaxed), ordering: .relaxed)
         made.store(node.made.load(ordering: .relaxed), ordering: .relaxed)
-        let maker = node.state.withLock { $0.made }
-        state.withLock { $0.made = maker }
+        let creator = node.state.withLock { $0.made }
+        state.withLock { $0.made = creator }
     }
 
     /// Lets go of the folders above that nobody else holds one after another: each by the one below it would take stack for every
@@ -226,7 +226,7 @@ final class Node: @unchecked Sendable {
 }
 
 extension Node {
-    enum Sight {
+    enum LookupResult {
         case known
         /// It had no name before.
         case new
@@ -242,7 +242,7 @@ extension Node {
     @discardableResult
     func seen(
         in parent: Node, name: UnsafePointer<CChar>, hasOtherNames: Bool, since moment: NameChanges.Moment? = nil
-    ) -> Sight {
+    ) -> LookupResult {
         state.withLock { state in
             if state.isSuperseded || state.isRemoved { return .gone }
             if hasOtherNames { state.hasOtherNames = true }

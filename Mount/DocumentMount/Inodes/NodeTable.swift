@@ -10,7 +10,7 @@ final class NodeTable: Sendable {
     private let shards: [Shard]
     let root: Node
 
-    private let makers = ForgottenMakers()
+    private let creators = RecentCreators()
     private let folders: FolderCache
 
     private final class Shard: Sendable {
@@ -47,10 +47,10 @@ final class NodeTable: Sendable {
             _ = Unmanaged.passRetained(node)  // the kernel's reference, given up in `forget`
             return (node, true)
         }
-        if isNew, let maker = makers.take(identity) {
-            node.state.withLock { $0.made = maker }
-            node.made.store(maker.moment, ordering: .relaxed)
-            node.named.store(maker.moment, ordering: .relaxed)
+        if isNew, let creator = creators.take(identity) {
+            node.state.withLock { $0.made = creator }
+            node.made.store(creator.moment, ordering: .relaxed)
+            node.named.store(creator.moment, ordering: .relaxed)
         }
         return node
     }
@@ -110,12 +110,12 @@ final class NodeTable: Sendable {
         }
         guard isLast else { return }
         if node.isFolder, node.item == nil { folders.forgotten(node) }
-        let maker = node.state.withLock { state in
+        let creator = node.state.withLock { state in
             // The journal may keep the node for a while; an unlinked file's space is free now.
             state.pin = nil
             return state.link == nil ? nil : state.made
         }
-        if let maker { makers.note(maker, of: node.identity) }
+        if let creator { creators.note(creator, of: node.identity) }
         if node.hasOtherNames { linked.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(node)) } }
         if let published = node.versions.load()?.forgot(node) { forget(published, count: 1) }
         Unmanaged.passUnretained(node).release()

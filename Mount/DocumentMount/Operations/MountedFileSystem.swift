@@ -17,21 +17,21 @@ final class MountedFileSystem: FileSystemOperations {
     let privileges: Privileges
     let virtualFolders: VirtualFolders?
     /// Nil without virtual folders.
-    let thumbnails: ThumbnailService?
+    let thumbnails: DocumentThumbnails?
     let journal: ChangeJournal
     let ownRemovals = OwnRemovals()
     let tags: TagStore
     let mountAttributes: MountAttributes
-    let tunnel: Tunnel
+    let tunnel: FileNameTunnel
     let locks: LockService
     let writers = WriterTable()
     let saves: SaveService
-    let repeater: Repeater
-    let repeats: OutsideRepeats
+    let replayer: Replayer
+    let replay: OutsideReplay
     let forgetter: NameForgetter
     let coordinator: Coordinator
     let snapshots: SnapshotService
-    let workspaces: Workspaces
+    let transactions: ClaimTransactions
     /// Files and folders that the kernel holds open.
     let openHandles = Atomic<Int>(0)
     let shares: UserShares
@@ -60,30 +60,30 @@ final class MountedFileSystem: FileSystemOperations {
         self.shares = shares
         locks = LockService(shares: shares)
         self.log = log
-        tunnel = Tunnel(journal: journal, accounts: shares.accounts)
+        tunnel = FileNameTunnel(journal: journal, accounts: shares.accounts)
         self.session = session
-        repeater = Repeater(log: log)
+        replayer = Replayer(log: log)
         forgetter = NameForgetter(log: log)
-        let (table, repeater) = (table, repeater)
+        let (table, replayer) = (table, replayer)
         let service = virtualFolders.map { parts in
-            ThumbnailService(
-                parts.thumbnailer, store: store, mountPoint: parts.mountPoint, reach: parts.reach, repeater: repeater, table: table,
-                session: session, shares: shares, log: log)
+            DocumentThumbnails(
+                parts.thumbnailer, store: store, mountPoint: parts.mountPoint, access: parts.access, replayer: replayer,
+                table: table, session: session, shares: shares, log: log)
         }
         thumbnails = service
         if let service { journal.follower = { service.voidShown($0) } }
         self.virtualFolders = virtualFolders.map { VirtualFolders($0, thumbnails: service!) }
-        repeats = OutsideRepeats(table: table, locator: locator, repeater: repeater, session: session)
+        replay = OutsideReplay(table: table, locator: locator, replayer: replayer, session: session)
         saves = try SaveService(
             table: table, locator: locator, store: versions, journal: journal, session: session,
-            privileges: privileges, reach: tags.reach, options: options, shares: shares, repeater: repeater, log: log)
+            privileges: privileges, access: tags.access, options: options, shares: shares, replayer: replayer, log: log)
         snapshots = SnapshotService(
             store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
-            session: session, reach: tags.reach, privileges: privileges, shares: shares)
+            session: session, access: tags.access, privileges: privileges, shares: shares)
         coordinator = Coordinator(
-            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots, shares: shares, reach: tags.reach,
+            events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots, shares: shares, access: tags.access,
             times: options.coordinationTimes)
-        workspaces = Workspaces(
+        transactions = ClaimTransactions(
             table: table, locator: locator, saves: saves, coordinator: coordinator, journal: journal, ownRemovals: ownRemovals,
             log: log)
     }
@@ -153,21 +153,23 @@ final class MountedFileSystem: FileSystemOperations {
 
     /// Looks a name of the store up and counts it as the kernel's. If the document is being saved, the version for this caller.
     func lookUp(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller? = nil) throws(Errno) -> Entry {
-        for look in 0..<Self.maximumLooks {
+        for attempt in 0..<Self.maximumAttempts {
             // Whoever changes names here may be held up.
-            if look > 10 { usleep(100) }
+            if attempt > 10 { usleep(100) }
             let moment = parent.nameChanges.now
             var status = cl_status()
             _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
-            let (node, sight) = seen(name, in: parent, status, since: moment)
+            let (node, lookupResult) = seen(name, in: parent, status, since: moment)
             noteLookup(of: node, caller)
             // Another file, or a version, may be put under a name here, perhaps this one, between the look and now.
             let isCertain = parent.nameChanges.areStill(since: moment)
-            if sight == .gone || sight == .doubtful || sight == .new && !isCertain && !isThere(node, name, folder) {
+            if lookupResult == .gone || lookupResult == .doubtful
+                || lookupResult == .new && !isCertain && !isThere(node, name, folder)
+            {
                 table.forget(node, count: 1)
                 continue
             }
-            if let caller, saves.sentOn.areSome, !expectsSave(name, in: parent, node, caller) {
+            if let caller, saves.staleRetries.areSome, !expectsSave(name, in: parent, node, caller) {
                 table.forget(node, count: 1)
                 continue
             }
@@ -183,14 +185,14 @@ final class MountedFileSystem: FileSystemOperations {
     /// The thread may be on its second walk to what it is about to save. False if the file has lost the name meanwhile.
     private func expectsSave(_ name: BorrowedName, in parent: Node, _ node: Node, _ caller: Caller) -> Bool {
         // At a guarded gate the save begins with the OPEN.
-        guard let open = saves.sentOn.found(caller.thread, name, in: parent, isRegular: node.isRegular), coordinator.gate.enter() else { return true }
+        guard let open = saves.staleRetries.found(caller.thread, name, in: parent, isRegular: node.isRegular), coordinator.gate.enter() else { return true }
         defer { coordinator.gate.leave() }
         return saves.expect(open, of: node, at: Node.Link(parent: parent, name: EntryName(copying: name)), caller)
     }
 
     private func noteLookup(of node: Node, _ caller: Caller?) {
-        guard node.isOnlyRepeated.load(ordering: .relaxed), !(caller.map { repeats.isCaller($0) } ?? false) else { return }
-        node.isOnlyRepeated.store(false, ordering: .relaxed)
+        guard node.isOnlyReplayed.load(ordering: .relaxed), !(caller.map { replay.isCaller($0) } ?? false) else { return }
+        node.isOnlyReplayed.store(false, ordering: .relaxed)
     }
 
     /// Looks a name up while none changes.
@@ -200,9 +202,9 @@ final class MountedFileSystem: FileSystemOperations {
         let (node, status) = try locator.names.still { () throws(Errno) -> (Node, cl_status) in
             var status = cl_status()
             _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
-            let (node, sight) = seen(name, in: parent, status)
+            let (node, lookupResult) = seen(name, in: parent, status)
             noteLookup(of: node, caller)
-            guard sight != .gone else {
+            guard lookupResult != .gone else {
                 table.forget(node, count: 1)
                 throw .staleNFSFileHandle
             }
@@ -214,16 +216,16 @@ final class MountedFileSystem: FileSystemOperations {
     }
 
     /// How often what a name stands for may have changed between the look at it and the next step.
-    static let maximumLooks = 100
+    static let maximumAttempts = 100
 
     private func isThere(_ node: Node, _ name: BorrowedName, _ folder: Descriptor) -> Bool {
         var status = cl_status()
         return cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 && FileIdentity(status) == node.identity
     }
 
-    /// A version that has no name any more, for `DocumentWatches`.
+    /// A version that has no name any more, for `SaveNotifier`.
     func supersededEntry() throws(Errno) -> Entry {
-        guard let node = saves.watches.takeAsked() else { throw .noSuchFileOrDirectory }
+        guard let node = saves.saveNotifier.takeAsked() else { throw .noSuchFileOrDirectory }
         do throws(Errno) {
             var status = try locator.status(of: node)
             // Its file may have a name still: as the document's, by another node, or as what is kept for `quire recover`.
@@ -255,13 +257,13 @@ final class MountedFileSystem: FileSystemOperations {
     /// The node of a file just seen under a name, with a lookup counted.
     private func seen(
         _ name: BorrowedName, in parent: Node, _ status: cl_status, since moment: NameChanges.Moment? = nil
-    ) -> (node: Node, Node.Sight) {
+    ) -> (node: Node, Node.LookupResult) {
         let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
         guard !node.isRoot else { return (node, .known) }
         let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
-        let sight = node.seen(in: parent, name: name, hasOtherNames: hasOtherNames, since: moment)
+        let lookupResult = node.seen(in: parent, name: name, hasOtherNames: hasOtherNames, since: moment)
         if hasOtherNames { table.noteLinks(of: node) }
-        return (node, sight)
+        return (node, lookupResult)
     }
 
     /// Nil if another version has taken the name since.

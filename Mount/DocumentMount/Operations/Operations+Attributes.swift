@@ -15,7 +15,7 @@ extension MountedFileSystem {
             let status = try item.attributes(credentials(of: caller), inode: node.identity.inode)
             return Attributes(status: status, validity: item.validity)
         }
-        if repeats.isCaller(caller) { repeats.shown(node) }
+        if replay.isCaller(caller) { replay.shown(node) }
         return try attributes(shownTo: caller, of: node).0
     }
 
@@ -45,7 +45,7 @@ extension MountedFileSystem {
     /// A program that has just found a version by its name, which another one has taken since, would take the document for removed: file
     /// servers do.
     private func isShownWithName(_ node: Node, to caller: Caller) -> Bool {
-        (node.wasJustSuperseded || isBeingReplaced(node)) && !repeats.isCaller(caller)
+        (node.wasJustSuperseded || isBeingReplaced(node)) && !replay.isCaller(caller)
             && (!node.isOpenAsItself || saves.processes.isRelay(caller.thread))
     }
 
@@ -61,18 +61,18 @@ extension MountedFileSystem {
         return try attributes(shownTo: caller, of: node)
     }
 
-    func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeChanges) throws(Errno) -> Attributes {
+    func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes {
         let node = table.node(node)
         if let item = node.item {
             if item is SnapshotEntry || item is SnapshotFolder { throw .readOnlyFileSystem }
             // chmod, chown and touch on a link or folder that is made anew at each look: accepted, without effect.
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
-        if repeats.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
+        if replay.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
         var target = node
         if changes.size != nil, handle == nil {
             target = try saves.resized(node, by: caller)
-            try workspaces.openForWriting(target, flags: O_WRONLY, isOpen: false, caller)
+            try transactions.openForWriting(target, flags: O_WRONLY, isOpen: false, caller)
             if isKeptOut(caller, from: target) { throw .resourceBusy }
         }
         let handle = handle.map { FileHandle.of($0) }
@@ -108,7 +108,7 @@ extension MountedFileSystem {
         of node: Node, by caller: Caller, _ change: (_ target: Node, _ isSame: Bool) throws(Errno) -> Result
     ) throws(Errno) -> Result {
         guard node.isRegular else { return try change(node, true) }
-        for _ in 0..<Self.maximumLooks {
+        for _ in 0..<Self.maximumAttempts {
             let target = saves.changed(node, by: caller)
             let result = try namesStanding(of: target, isSame: { true }) { () throws(Errno) -> Result? in
                 target === saves.changed(target, by: caller) ? try change(target, target === node) : nil
@@ -121,13 +121,13 @@ extension MountedFileSystem {
         throw .resourceBusy
     }
 
-    private func noteTimes(of node: Node, _ changes: AttributeChanges, _ status: cl_status) {
+    private func noteTimes(of node: Node, _ changes: AttributeRequest, _ status: cl_status) {
         guard changes.accessed != nil || changes.modified != nil else { return }
         saves.timesSet(on: node, SetTimes(status, accessed: changes.accessed != nil, modified: changes.modified.map { _ in SaveService.now }))
     }
 
     private func changed(
-        _ node: Node, _ handle: FileHandle?, to changes: AttributeChanges, _ caller: Caller
+        _ node: Node, _ handle: FileHandle?, to changes: AttributeRequest, _ caller: Caller
     ) throws(Errno) -> cl_status {
         var descriptor: Descriptor
         if let handle { descriptor = handle.descriptor } else { descriptor = try locator.pathDescriptor(of: node) }
@@ -162,7 +162,7 @@ extension MountedFileSystem {
         return coordinator.excludes(caller, writing: path)
     }
 
-    private func tellOfChange(of node: Node, _ changes: AttributeChanges, _ handle: FileHandle?, _ caller: Caller) {
+    private func tellOfChange(of node: Node, _ changes: AttributeRequest, _ handle: FileHandle?, _ caller: Caller) {
         let isIndexed = (changes.size != nil || changes.modified != nil) && node.isRegular
         // What is open for writing is told of when it is closed.
         let event: StoreEvent.Kind? = changes.size == nil ? .attributesChanged : handle?.isWritable == true ? nil : .changed
@@ -195,8 +195,8 @@ extension MountedFileSystem {
         }
     }
 
-    private func changeTimes(_ descriptor: Descriptor, _ changes: AttributeChanges) throws(Errno) {
-        func value(_ time: AttributeChanges.Time?) -> timespec {
+    private func changeTimes(_ descriptor: Descriptor, _ changes: AttributeRequest) throws(Errno) {
+        func value(_ time: AttributeRequest.Time?) -> timespec {
             switch time {
             case nil: timespec(tv_sec: 0, tv_nsec: Int(CL_UTIME_OMIT))
             case .now: timespec(tv_sec: 0, tv_nsec: Int(CL_UTIME_NOW))
@@ -213,7 +213,7 @@ extension MountedFileSystem {
     }
 }
 
-extension AttributeChanges {
+extension AttributeRequest {
     /// Anything but when it was read.
     fileprivate var isMoreThanAccess: Bool { accessed == nil || mode != nil || uid != nil || gid != nil || size != nil || modified != nil }
     /// Asked for by chown(2) with neither owner nor group (-1) alone.

@@ -6,7 +6,7 @@ import SystemPackage
 
 extension MountedFileSystem {
     func openFolder(_ caller: Caller, node: NodeID, reply: consuming Reply<OpenedFolder>) {
-        if let preview = table.node(node).item as? any PreviewItem {
+        if let preview = table.node(node).item as? any PreviewTreeItem {
             return wait(for: { preview.neededToOpen }, of: preview, caller, reply) { [unowned self] reply in answerOpening(node, caller, reply) }
         }
         answerOpening(node, caller, reply)
@@ -25,7 +25,7 @@ extension MountedFileSystem {
             let credentials = credentials(of: caller)
             let handle = FolderHandle(.list(item, credentials), shares, caller.uid)
             try handle.begin(try listing(of: item, credentials, node))
-            noteLook(at: item, caller)
+            noteOpening(of: item, caller)
             return opened(handle, cached: false)
         }
         let descriptor = try locator.reopened(try locator.folder(node), flags: O_RDONLY | O_DIRECTORY)

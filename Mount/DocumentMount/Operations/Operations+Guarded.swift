@@ -44,9 +44,9 @@ extension MountedFileSystem {
             if open.isLate { return reply.fail(.resourceBusy) }
             if open.claim != nil {
                 // The claim has put another version there: the kernel walks the path again and finds it.
-                if let link = open.link, isReplaced(open.node), !saves.sentOn.isKnown(open.caller.thread, flags: open.flags) {
+                if let link = open.link, isReplaced(open.node), !saves.staleRetries.isKnown(open.caller.thread, flags: open.flags) {
                     link.name.withCString { beginSave(of: $0, in: link.parent, flags: open.flags, open.caller) }
-                    saves.sentOn.note(open.caller.thread, at: link, flags: open.flags)
+                    saves.staleRetries.note(open.caller.thread, at: link, flags: open.flags)
                     return reply.fail(.staleNFSFileHandle)
                 }
                 // Another claim may have begun.
@@ -56,11 +56,11 @@ extension MountedFileSystem {
             // What the presenter has saved is another version, or another file that was renamed over it: the kernel walks the path
             // again, once, and finds it.
             let isOld = open.node.versions.load()?.isSuperseded(open.node) == true || isReplaced(open.node)
-            guard isOld, !saves.sentOn.isKnown(open.caller.thread, flags: open.flags) else {
+            guard isOld, !saves.staleRetries.isKnown(open.caller.thread, flags: open.flags) else {
                 return answer(open.node, flags: open.flags, open.caller, reply)
             }
             coordinator.asked.note(open.caller.thread)
-            saves.sentOn.note(open.caller.thread, flags: open.flags)
+            saves.staleRetries.note(open.caller.thread, flags: open.flags)
             reply.fail(.staleNFSFileHandle)
         }
     }

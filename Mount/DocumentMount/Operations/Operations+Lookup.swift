@@ -7,12 +7,12 @@ import SystemPackage
 extension MountedFileSystem {
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
         if let item = table.node(parent).item {
-            if let folder = item as? ThumbnailFolder, let picture = undrawn(name, in: folder, caller) {
+            if let folder = item as? ThumbnailFolder, let picture = unrendered(name, in: folder, caller) {
                 if reply.canWait { return wait(for: picture, caller, in: parent, EntryName(copying: name), reply) }
                 // It is there at a later look.
-                picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid)
+                picture.service.render(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid)
             }
-            if let folder = item as? any PreviewItem {
+            if let folder = item as? any PreviewTreeItem {
                 let name = EntryName(copying: name)
                 return wait(for: { folder.needed(for: name) }, of: folder, caller, reply) { [unowned self] reply in
                     answerLookup(caller, in: parent, name, reply)
@@ -31,10 +31,10 @@ extension MountedFileSystem {
 
     /// Answers with an entry that was looked up.
     @inline(__always)
-    func answer(_ reply: consuming Reply<Entry>, _ look: () throws(Errno) -> Entry) {
+    func answer(_ reply: consuming Reply<Entry>, _ lookUp: () throws(Errno) -> Entry) {
         let entry: Entry
         do throws(Errno) {
-            entry = try look()
+            entry = try lookUp()
         } catch {
             return reply.fail(error)
         }
@@ -44,7 +44,7 @@ extension MountedFileSystem {
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let parent = table.node(parent)
         if forgetter.isForgetting(name, in: parent, table, caller) { return .absent(validity: .none) }
-        let isLook = noteFileManager(name, in: parent, caller)
+        let isFileManagerLookup = noteFileManager(name, in: parent, caller)
         if let item = parent.item {
             let credentials = credentials(of: caller)
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials) }
@@ -55,22 +55,22 @@ extension MountedFileSystem {
         if parent.isRoot, name[0] == CChar(UInt8(ascii: ".")), let item = topItem(named: name) {
             return try entry(for: item, credentials(of: caller))
         }
-        if parent.isRoot, saves.watches.areAskedFor(name, by: caller) { return try supersededEntry() }
+        if parent.isRoot, saves.saveNotifier.areAskedFor(name, by: caller) { return try supersededEntry() }
         if isHidden(name) { return .absent(validity: cacheTime) }
         let folder = try locator.folder(parent)
-        let isRepeated = repeats.isCaller(caller)
-        if isRepeated, let entry = repeatedEntry(name, in: parent, folder) { return entry }
+        let isReplayed = replay.isCaller(caller)
+        if isReplayed, let entry = replayedEntry(name, in: parent, folder) { return entry }
         do throws(Errno) {
             let isStaged = parent.staged.load()?.isUsed == true
             var entry = try isStaged ? lookUpStaged(name, in: parent, folder, caller) : lookUp(name, in: parent, folder, caller)
-            if isRepeated { return onTheWay(entry) }
-            if saves.sentOnToRename.isKnown(caller.thread, name, in: parent) { entry.validity = .none }
+            if isReplayed { return onTheWay(entry) }
+            if saves.renameRetries.isKnown(caller.thread, name, in: parent) { entry.validity = .none }
             return entry
         } catch .noSuchFileOrDirectory {
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials(of: caller)) }
             saves.nameGone(name, in: parent, for: caller)
             // The next look is to be heard of, too.
-            return .absent(validity: isLook ? .none : cacheTime)
+            return .absent(validity: isFileManagerLookup ? .none : cacheTime)
         }
     }
 

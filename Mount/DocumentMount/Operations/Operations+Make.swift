@@ -8,7 +8,7 @@ import SystemPackage
 extension MountedFileSystem {
     func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
-        if repeats.isCaller(caller) { return try repeatedMaking(name, in: parent, type: mode & S_IFMT, caller) }
+        if replay.isCaller(caller) { return try replayedMaking(name, in: parent, type: mode & S_IFMT, caller) }
         if isAnnouncing(caller) { return try announced(name, in: parent, caller) }
         try refuseVirtual(parent, name)
         return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
@@ -18,13 +18,13 @@ extension MountedFileSystem {
 
     func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
-        if repeats.isCaller(caller) { return try repeatedMaking(name, in: parent, type: S_IFDIR, caller) }
+        if replay.isCaller(caller) { return try replayedMaking(name, in: parent, type: S_IFDIR, caller) }
         if let item = parent.item {
             let caller = credentials(of: caller)
             return try entry(for: try item.makeFolder(EntryName(copying: name), caller), caller)
         }
         try refuseVirtual(parent, name)
-        if try workspaces.restoringFolder(name, in: parent, mode: mode, caller) {
+        if try transactions.restoringFolder(name, in: parent, mode: mode, caller) {
             return try lookUp(name, in: parent, locator.folder(parent), caller)
         }
         return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
@@ -36,7 +36,7 @@ extension MountedFileSystem {
         throws(Errno) -> Entry
     {
         let parent = table.node(parent)
-        if repeats.isCaller(caller) { return try repeatedMaking(name, in: parent, type: S_IFLNK, caller) }
+        if replay.isCaller(caller) { return try replayedMaking(name, in: parent, type: S_IFLNK, caller) }
         if let item = parent.item {
             let caller = credentials(of: caller)
             let target = Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
@@ -85,7 +85,7 @@ extension MountedFileSystem {
     private func linked(_ node: Node, in parent: Node, _ name: BorrowedName, _ caller: Caller) throws(Errno) -> Entry {
         let folder = try locator.folder(parent)
         // Each time another version has taken the name meanwhile, that one is to be linked.
-        for _ in 0..<Self.maximumLooks {
+        for _ in 0..<Self.maximumAttempts {
             let linked = try saves.newest(of: node, for: caller)
             defer { table.forget(linked, count: 1) }
             guard let entry = try link(linked, in: parent, folder, name) else { continue }

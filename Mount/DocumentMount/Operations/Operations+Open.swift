@@ -9,7 +9,7 @@ extension MountedFileSystem {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
         let node = table.node(node)
         if let item = node.item { return openItem(item, node, flags: flags, caller, reply) }
-        if repeats.isCaller(caller) { return openNothing(.nothing, of: node, caller, reply) }
+        if replay.isCaller(caller) { return openNothing(.nothing, of: node, caller, reply) }
         if forgetter.isCaller(caller) {
             return openNothing(forgetter.isDropping(node, table) ? .droppingContent : .nothing, of: node, caller, reply)
         }
@@ -26,12 +26,12 @@ extension MountedFileSystem {
     func answer(_ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>) {
         let handle: FileHandle
         let mode: OpenMode
-        let isRepeated = saves.sentOn.isExpected(caller.thread)
+        let isRetry = saves.staleRetries.isExpected(caller.thread)
         do throws(Errno) {
             (handle, mode) = try opened(node, flags: flags, caller)
         } catch {
             // The kernel would hand it to the app: the file is gone, from outside.
-            if error == .staleNFSFileHandle, isRepeated { return reply.fail(.noSuchFileOrDirectory) }
+            if error == .staleNFSFileHandle, isRetry { return reply.fail(.noSuchFileOrDirectory) }
             return reply.fail(error)
         }
         let id = handOver(handle)
@@ -52,16 +52,16 @@ extension MountedFileSystem {
             } _: { (hidden, staged) throws(Errno) in
                 try createdForClaim(caller, in: parent, name: name, as: hidden, staged, mode: mode, flags: flags)
             }
-            _ = saves.sentOn.takeMaking(caller.thread)
+            _ = saves.staleRetries.takeMaking(caller.thread)
         } catch .fileExists where flags & O_EXCL == 0 {
             let parent = table.node(parent)
             // This open(2) was answered ESTALE before, and its name was gone when it looked again: another file has it now.
-            if saves.sentOn.takeMaking(caller.thread) {
+            if saves.staleRetries.takeMaking(caller.thread) {
                 return createAgain(caller, in: parent, name: name, mode: mode, flags: flags, reply)
             }
             // The kernel walks the path again and finds what is there.
             beginSave(of: name, in: parent, flags: flags, caller)
-            saves.sentOn.note(
+            saves.staleRetries.note(
                 caller.thread, at: Node.Link(parent: parent, name: EntryName(copying: name)), flags: flags)
             return reply.fail(.staleNFSFileHandle)
         } catch {
@@ -75,7 +75,7 @@ extension MountedFileSystem {
         _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32, _ reply: consuming Reply<CreatedFile>
     ) {
         do throws(Errno) {
-            for _ in 0..<Self.maximumLooks {
+            for _ in 0..<Self.maximumAttempts {
                 do throws(Errno) {
                     return answer(try openedExisting(name, in: parent, flags: flags, caller), reply)
                 } catch .noSuchFileOrDirectory, .staleNFSFileHandle {}
@@ -93,8 +93,8 @@ extension MountedFileSystem {
         _ name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller
     ) throws(Errno) -> (Entry, FileHandle, OpenMode) {
         let place = Node.Link(parent: parent, name: EntryName(copying: name))
-        saves.sentOn.note(caller.thread, at: place, flags: flags)
-        defer { _ = saves.sentOn.take(caller.thread) }
+        saves.staleRetries.note(caller.thread, at: place, flags: flags)
+        defer { _ = saves.staleRetries.take(caller.thread) }
         var entry = try lookUp(name, in: parent, try locator.folder(parent), caller)
         let node = table.node(entry.node)
         do throws(Errno) {
@@ -102,7 +102,7 @@ extension MountedFileSystem {
             let access = [O_RDONLY: R_OK, O_WRONLY: W_OK][flags & O_ACCMODE] ?? R_OK | W_OK
             let mode = flags & O_TRUNC == 0 ? access : access | W_OK
             // The kernel leaves the check to whom it asks to create.
-            guard tags.reach.may(credentials(of: caller), use: try locator.pathDescriptor(of: node), mode)
+            guard tags.access.may(credentials(of: caller), use: try locator.pathDescriptor(of: node), mode)
             else { throw .permissionDenied }
             let (handle, openMode) = try opened(node, flags: flags, caller)
             entry.attributes.validity = .none
@@ -142,33 +142,33 @@ extension MountedFileSystem {
         if flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 { return try openedForWriting(node, flags: flags, caller) }
         let isApps = flags & CL_O_LARGEFILE != 0
         // Nor one that has passed other names on its second walk, as in a chroot below the mount.
-        let mayBeSentOn = isApps && !saves.sentOn.isExpected(caller.thread)
-        let isRepeated = isApps && saves.takeMark(caller, at: node, flags: flags)
+        let mayRetry = isApps && !saves.staleRetries.isExpected(caller.thread)
+        let isRetry = isApps && saves.takeMark(caller, at: node, flags: flags)
         while true {
-            let opened = try openedForReading(node, flags: flags, caller, isRepeated: isRepeated, mayBeSentOn: mayBeSentOn)
+            let opened = try openedForReading(node, flags: flags, caller, isRetry: isRetry, mayRetry: mayRetry)
             if let opened { return opened }
         }
     }
 
     /// Nil if the node is another version's by now than what was opened.
     private func openedForReading(
-        _ node: Node, flags: Int32, _ caller: Caller, isRepeated: Bool, mayBeSentOn: Bool
+        _ node: Node, flags: Int32, _ caller: Caller, isRetry: Bool, mayRetry: Bool
     ) throws(Errno) -> (FileHandle, OpenMode)? {
         // Then it is known whether the caller may have that.
         let isKnown = node.isExchanged.load(ordering: .sequentiallyConsistent) || flags & CL_O_LARGEFILE == 0
-        let isLed = try saves.leadOn(node, flags: flags, caller, isRepeated: isRepeated)
-        let instead = isLed ? try saves.openedInstead(of: node, flags: flags, caller) : nil
+        let readsPublished = try saves.retrySuperseded(node, flags: flags, caller, isRetry: isRetry)
+        let instead = readsPublished ? try saves.openedInstead(of: node, flags: flags, caller) : nil
         let served = instead?.node ?? node
         let descriptor: Descriptor
         if let instead { descriptor = instead.file } else { descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept) }
         var status = cl_status()
         _ = try check(cl_statx_fd(descriptor.number, &status))
-        if status.st.st_nlink == 0, mayBeSentOn, !isLed { try saves.leadOnFromRemoved(node, flags: flags, caller) }
+        if status.st.st_nlink == 0, mayRetry, !readsPublished { try saves.retryRemoved(node, flags: flags, caller) }
         let isElsewhere = served !== node
         let content = isElsewhere ? nil : contentToStore(of: node, descriptor, status, flags: flags)
         let registered = register(
             node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(isElsewhere: isElsewhere),
-            isAmongSaves: isLed || isKnown, content: content)
+            isAmongSaves: readsPublished || isKnown, content: content)
         guard let (handle, mode) = registered else { return nil }
         journal.opened(served, caller, flags: flags)
         return (handle, mode)
@@ -176,11 +176,11 @@ extension MountedFileSystem {
 
     private func openedForWriting(_ node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (FileHandle, OpenMode) {
         let writable = flags & O_ACCMODE != O_RDONLY
-        try workspaces.openForWriting(node, flags: flags, caller)
-        try saves.leadOnFromRemoved(node, flags: flags, caller)
-        let isRepeated = saves.takeMark(caller, at: node, flags: flags)
+        try transactions.openForWriting(node, flags: flags, caller)
+        try saves.retryRemoved(node, flags: flags, caller)
+        let isRetry = saves.takeMark(caller, at: node, flags: flags)
         while true {
-            let opening = try saves.open(node, flags: flags, caller, isRepeated: isRepeated)
+            let opening = try saves.open(node, flags: flags, caller, isRetry: isRetry)
             if opening.decision.version == nil { saves.pins.willWrite(opening.file, by: privileges.user(caller)) }
             if Self.hasSetIDBits(opening.status), caller.uid != 0 {
                 // Passed through by a handle that was closed, whose RELEASE is on its way: the bits would go with this open.
@@ -314,15 +314,15 @@ extension MountedFileSystem {
     /// The same for a document that the caller has claimed, which is copied for the claim. False if it is none.
     private func stagesSave(of name: BorrowedName, in parent: Node, flags: Int32, _ caller: Caller) -> Bool {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed), let folder = try? locator.folder(parent) else { return false }
-        if let hidden = workspaces.staged(EntryName(copying: name), in: parent, for: caller)?.hidden {
-            workspaces.beginSave(of: hidden, in: parent, flags: flags, caller)
+        if let hidden = transactions.staged(EntryName(copying: name), in: parent, for: caller)?.hidden {
+            transactions.beginSave(of: hidden, in: parent, flags: flags, caller)
             return true
         }
         guard let entry = try? lookUp(name, in: parent, folder, caller) else { return false }
         let node = table.node(entry.node)
         defer { table.forget(node, count: 1) }
         do throws(Errno) {
-            try workspaces.openForWriting(node, flags: flags, caller)
+            try transactions.openForWriting(node, flags: flags, caller)
             return false
         } catch {
             return true

@@ -14,14 +14,14 @@ extension MountedFileSystem {
     }
 
     private func remove(_ caller: Caller, in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {
-        if repeats.isCaller(caller) { return try repeatedRemoval(name, in: parent, isFolder: isFolder) }
+        if replay.isCaller(caller) { return try replayedRemoval(name, in: parent, isFolder: isFolder) }
         if let item = parent.item {
             let (name, caller) = (EntryName(copying: name), credentials(of: caller))
             return isFolder ? try item.removeFolder(name, caller) : try item.remove(name, caller)
         }
         if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
         if isFolder {
-            if try workspaces.removingFolder(name, in: parent, caller) { return }
+            if try transactions.removingFolder(name, in: parent, caller) { return }
         } else if try removeStaged(caller, in: parent, name: name) {
             return
         }
@@ -48,7 +48,7 @@ extension MountedFileSystem {
 
     /// False if the name is nothing of a claim's.
     private func removeStaged(_ caller: Caller, in parent: Node, name: BorrowedName) throws(Errno) -> Bool {
-        try workspaces.removing(name, in: parent, caller) { (hidden) throws(Errno) in
+        try transactions.removing(name, in: parent, caller) { (hidden) throws(Errno) in
             try hidden.withCString { (name) throws(Errno) in try removeFromStore(in: parent, name: name, isFolder: false, caller) }
         }
     }
@@ -66,8 +66,8 @@ extension MountedFileSystem {
                 continue
             }
             waiting.append((parent, name, true))
-            for name in try workspaces.names(in: inside) {
-                guard workspaces.staged(name, in: inside, for: caller).map({ $0.hidden == nil }) == true else { throw .resourceBusy }
+            for name in try transactions.names(in: inside) {
+                guard transactions.staged(name, in: inside, for: caller).map({ $0.hidden == nil }) == true else { throw .resourceBusy }
                 waiting.append((inside, name, false))
             }
         }
@@ -75,18 +75,18 @@ extension MountedFileSystem {
 
     /// The folder under a name, if the claim that the caller works for has removed it and it is still there.
     private func removedFolder(_ name: EntryName, in parent: Node, _ caller: Caller) throws(Errno) -> Node? {
-        guard let staged = workspaces.staged(name, in: parent, for: caller), staged.isRemovedFolder, let base = staged.base,
-            try workspaces.base(of: name, in: parent)?.identity == base.identity
+        guard let staged = transactions.staged(name, in: parent, for: caller), staged.isRemovedFolder, let base = staged.base,
+            try transactions.base(of: name, in: parent)?.identity == base.identity
         else { return nil }
         return node(name, in: try locator.folder(parent))
     }
 
     /// One name; a folder is empty.
     private func clearRemoved(_ caller: Caller, in parent: Node, shown: EntryName) throws(Errno) {
-        guard let staged = workspaces.staged(shown, in: parent, for: caller), staged.hidden == nil, let base = staged.base
+        guard let staged = transactions.staged(shown, in: parent, for: caller), staged.hidden == nil, let base = staged.base
         else { return }
         let folder = try locator.folder(parent)
-        if try workspaces.base(of: shown, in: parent)?.identity == base.identity {
+        if try transactions.base(of: shown, in: parent)?.identity == base.identity {
             if base.type == S_IFREG {
                 guard let path = parent.path?.appending(shown),
                     (try? saves.store.keepRemoved(shown, in: folder, document: path, by: privileges.user(caller))) != nil
@@ -97,23 +97,23 @@ extension MountedFileSystem {
                 journal.removed(in: parent, name: name, by: caller)
             }
         }
-        workspaces.unstage(Workspaces.Place(folder: parent, name: shown), for: staged.claim)
+        transactions.unstage(ClaimTransactions.Place(folder: parent, name: shown), for: staged.claim)
     }
 
     private func removeFromStore(in parent: Node, name: BorrowedName, isFolder: Bool, _ caller: Caller) throws(Errno) {
         let folder = try locator.folder(parent)
         try locator.names.changing { () throws(Errno) in
             while true {
-                let doomed = self.doomed(name, in: folder, by: caller.uid)
-                let isSame = { () throws(Errno) in self.knownNode(name, in: folder) === doomed?.node }
-                let isDone: Void? = try namesStanding(of: doomed?.node, isSame: isSame) { () throws(Errno) in
+                let pendingUnlink = self.pendingUnlink(name, in: folder, by: caller.uid)
+                let isSame = { () throws(Errno) in self.knownNode(name, in: folder) === pendingUnlink?.node }
+                let isDone: Void? = try namesStanding(of: pendingUnlink?.node, isSame: isSame) { () throws(Errno) in
                     try parent.nameChanges.during { () throws(Errno) in
-                        let attributes = doomed?.attributes(under: name, in: folder)
+                        let attributes = pendingUnlink?.attributes(under: name, in: folder)
                         try expectingRemoval(of: name, in: parent) { () throws(Errno) in
                             _ = try check(cl_unlinkat(folder.number, name, isFolder ? AT_REMOVEDIR : 0))
                         }
-                        doomed?.wentAway(in: parent, name: name, table)
-                        tunnel.removed(attributes, from: parent, name, owner: doomed?.owner ?? 0, by: caller)
+                        pendingUnlink?.wentAway(in: parent, name: name, table)
+                        tunnel.removed(attributes, from: parent, name, owner: pendingUnlink?.owner ?? 0, by: caller)
                     }
                 }
                 if isDone != nil { return }
@@ -134,7 +134,7 @@ extension MountedFileSystem {
 
     /// A node about to lose a name. If it is the last name, the file is held by an O_PATH descriptor: who still has it open
     /// without a handle (O_PATH, a working folder) finds it as on any Linux file system.
-    struct Doomed {
+    struct PendingUnlink {
         let node: Node
         let pin: Pin?
         let isLastLink: Bool
@@ -154,16 +154,16 @@ extension MountedFileSystem {
     }
 
     /// What stands under a name that is about to go, if the kernel knows it. Within `names.changing`.
-    func doomed(_ name: BorrowedName, in folder: Descriptor, by user: uid_t) -> Doomed? {
+    func pendingUnlink(_ name: BorrowedName, in folder: Descriptor, by user: uid_t) -> PendingUnlink? {
         var status = cl_status()
         guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return nil }
-        return doomed(name, in: folder, status, by: user)
+        return pendingUnlink(name, in: folder, status, by: user)
     }
 
-    func doomed(_ name: BorrowedName, in folder: Descriptor, _ status: cl_status, by user: uid_t) -> Doomed? {
+    func pendingUnlink(_ name: BorrowedName, in folder: Descriptor, _ status: cl_status, by user: uid_t) -> PendingUnlink? {
         guard let node = table.known(FileIdentity(status)) else { return nil }
         let file = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-        return Doomed(
+        return PendingUnlink(
             node: node, pin: Pin(file, for: user, of: shares), isLastLink: status.st.st_nlink <= 1 || node.isFolder,
             owner: status.st.st_uid)
     }

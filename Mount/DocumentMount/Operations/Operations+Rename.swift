@@ -9,7 +9,7 @@ extension MountedFileSystem {
         _ caller: Caller, from parent: NodeID, name: BorrowedName, to newParent: NodeID, newName: BorrowedName, flags: UInt32
     ) throws(Errno) {
         let (parent, newParent) = (table.node(parent), table.node(newParent))
-        if repeats.isCaller(caller) { return try repeatedMove(name, in: parent, to: newName, in: newParent) }
+        if replay.isCaller(caller) { return try replayedMove(name, in: parent, to: newName, in: newParent) }
         if parent.item != nil || newParent.item != nil {
             return try renameVirtual(caller, from: parent, name, to: newParent, newName, flags: flags)
         }
@@ -77,14 +77,14 @@ extension MountedFileSystem {
     ) throws(Errno) -> Move {
         let (source, target) = (places.sourceStatus, places.targetStatus)
         let exchanges = flags & CL_RENAME_EXCHANGE != 0
-        let replaced = exchanges ? nil : target.flatMap { doomed(new.name, in: places.newFolder, $0, by: caller.uid) }
+        let replaced = exchanges ? nil : target.flatMap { pendingUnlink(new.name, in: places.newFolder, $0, by: caller.uid) }
         let isSameFile = places.source == places.target
-        var takesOver = Tunnel.Takeover.none
+        var takesOver = FileNameTunnel.Takeover.none
         if let node, !exchanges, !isSameFile, node.isRegular {
             let document = target.flatMap { $0.st.st_mode & S_IFMT == S_IFREG ? $0 : nil }
             takesOver = tunnel.beforeRename(
-                of: node, at: Tunnel.Place(folder: places.folder, name: old.name, status: source),
-                over: document.map { Tunnel.Place(folder: places.newFolder, name: new.name, status: $0) },
+                of: node, at: FileNameTunnel.Place(folder: places.folder, name: old.name, status: source),
+                over: document.map { FileNameTunnel.Place(folder: places.newFolder, name: new.name, status: $0) },
                 in: new.parent, new.name, by: caller)
         }
         // The kernel moves the entry that it has. If something was put there outside, it may not have heard of that yet.
@@ -174,7 +174,7 @@ extension MountedFileSystem {
         let isFolder: Bool
         /// Something stood under the new name.
         let replaces: Bool
-        let takesOver: Tunnel.Takeover
+        let takesOver: FileNameTunnel.Takeover
         /// Two names of one file: rename(2) does nothing.
         let isNothing: Bool
         /// What has another name now.

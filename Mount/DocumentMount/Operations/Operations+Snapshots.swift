@@ -14,7 +14,7 @@ extension MountedFileSystem {
             return openSnapshot(entry, node, flags: flags, caller, reply)
         }
         guard item.type == S_IFREG else { return reply.fail(.notPermitted) }
-        if let preview = item as? any PreviewItem {
+        if let preview = item as? any PreviewTreeItem {
             return wait(for: { preview.neededToOpen }, of: preview, caller, reply) { [unowned self] reply in
                 openOwn(item, node, flags: flags, caller, reply)
             }
@@ -94,6 +94,7 @@ extension MountedFileSystem {
     func checkMayReadAttributes(of node: Node, _ inode: Descriptor, _ caller: Caller) throws(Errno) {
         guard node.item != nil else { return }
         let credentials = credentials(of: caller)
-        guard tags.reach.isUnlimited(credentials) || tags.reach.may(credentials, use: inode, R_OK) else { throw .permissionDenied }
+        guard tags.access.isUnlimited(credentials) || tags.access.may(credentials, use: inode, R_OK)
+        else { throw .permissionDenied }
     }
 }

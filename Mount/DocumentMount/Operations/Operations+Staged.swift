@@ -5,18 +5,18 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Names that stand for other files within claims (`Workspaces`).
+/// Names that stand for other files within claims (`ClaimTransactions`).
 extension MountedFileSystem {
     /// LOOKUP in a folder with staged names.
     func lookUpStaged(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller) throws(Errno) -> Entry {
         let shown = EntryName(copying: name)
         guard parent.staged.load()?[shown].isEmpty == false else { return try lookUp(name, in: parent, folder, caller) }
-        return try workspaces.visibility.shared { () throws(Errno) in
+        return try transactions.visibility.shared { () throws(Errno) in
             var entry: Entry
-            if let staged = workspaces.staged(shown, in: parent, for: caller) {
+            if let staged = transactions.staged(shown, in: parent, for: caller) {
                 guard let hidden = staged.hidden else { return .absent(validity: .none) }
                 entry = try hidden.withCString { (name) throws(Errno) in try lookUp(name, in: parent, folder, caller) }
-                workspaces.shareLocks(table.node(entry.node), staged)
+                transactions.shareLocks(table.node(entry.node), staged)
             } else {
                 do throws(Errno) {
                     entry = try lookUp(name, in: parent, folder, caller)
@@ -32,14 +32,14 @@ extension MountedFileSystem {
     /// What who lists a folder is to see of its staged names.
     struct StagedView {
         let names: StagedNames
-        let workspaces: Workspaces
+        let transactions: ClaimTransactions
         let folder: Node
         let caller: Caller
 
         /// Nil: a hidden version that is not to be listed, since its document is, or that is nobody else's.
         func shownName(of hidden: BorrowedName) -> EntryName? {
             let hidden = EntryName(copying: hidden)
-            guard let shown = names.shownName(of: hidden), let staged = workspaces.staged(shown, in: folder, for: caller),
+            guard let shown = names.shownName(of: hidden), let staged = transactions.staged(shown, in: folder, for: caller),
                 staged.hidden == hidden, staged.base == nil
             else { return nil }
             return shown
@@ -47,14 +47,14 @@ extension MountedFileSystem {
 
         func isRemoved(_ name: BorrowedName) -> Bool {
             let name = EntryName(copying: name)
-            return workspaces.staged(name, in: folder, for: caller).map { $0.hidden == nil } ?? false
+            return transactions.staged(name, in: folder, for: caller).map { $0.hidden == nil } ?? false
         }
     }
 
     /// Nil if no name in the folder is staged.
     func stagedView(of folder: Node, _ caller: Caller) -> StagedView? {
         guard let names = folder.staged.load(), names.isUsed else { return nil }
-        return StagedView(names: names, workspaces: workspaces, folder: folder, caller: caller)
+        return StagedView(names: names, transactions: transactions, folder: folder, caller: caller)
     }
 
     /// Makes a file or symbolic link: at once, or for the claim that the caller works for under a hidden name.
@@ -63,10 +63,10 @@ extension MountedFileSystem {
         _ body: (EntryName, StagedNames.Staged?) throws(Errno) -> Result
     ) throws(Errno) -> Result {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed) else { return try atOnce() }
-        if workspaces.staged(EntryName(copying: name), in: parent, for: caller)?.isRemovedFolder == true {
+        if transactions.staged(EntryName(copying: name), in: parent, for: caller)?.isRemovedFolder == true {
             try clearRemoved(caller, in: parent, name: name)
         }
-        return try workspaces.making(name, in: parent, caller, atOnce: atOnce, body)
+        return try transactions.making(name, in: parent, caller, atOnce: atOnce, body)
     }
 
     // MARK: - rename(2)
@@ -79,7 +79,7 @@ extension MountedFileSystem {
         let (folder, newFolder) = (try locator.folder(old.parent), try locator.folder(new.parent))
         try clearForRename(of: old, to: new, caller)
         var isFolder = false
-        let found = try workspaces.renaming(from: old, to: new, flags: flags, caller) { (place) throws(Errno) in
+        let found = try transactions.renaming(from: old, to: new, flags: flags, caller) { (place) throws(Errno) in
             try place.withCString { (place) throws(Errno) in
                 try copyAside(old.name, folder, to: place, in: new.parent, newFolder, by: privileges.user(caller))
             }
@@ -109,12 +109,12 @@ extension MountedFileSystem {
     private func clearForRename(
         of old: (parent: Node, name: BorrowedName), to new: (parent: Node, name: BorrowedName), _ caller: Caller
     ) throws(Errno) {
-        guard let removed = workspaces.staged(EntryName(copying: new.name), in: new.parent, for: caller), removed.hidden == nil
+        guard let removed = transactions.staged(EntryName(copying: new.name), in: new.parent, for: caller), removed.hidden == nil
         else { return }
         let source = EntryName(copying: old.name)
         if !removed.isRemovedFolder {
-            if workspaces.staged(source, in: old.parent, for: caller) != nil { return }
-            if try workspaces.base(of: source, in: old.parent, isFile: true) != nil { return }
+            if transactions.staged(source, in: old.parent, for: caller) != nil { return }
+            if try transactions.base(of: source, in: old.parent, isFile: true) != nil { return }
         }
         try clearRemoved(caller, in: new.parent, name: new.name)
     }
@@ -136,7 +136,7 @@ extension MountedFileSystem {
     ) throws(Errno) {
         let copy = try copied(name, folder, to: newName, newFolder, by: user)
         try locator.names.changing { () throws(Errno) in
-            let replaced = doomed(newName, in: newFolder, by: user.uid)
+            let replaced = pendingUnlink(newName, in: newFolder, by: user.uid)
             let result = copy.withCString { cl_renameat2(newFolder.number, $0, newFolder.number, newName, 0) }
             if result < 0 { _ = copy.withCString { cl_unlinkat(newFolder.number, $0, 0) } }
             _ = try check(result)

@@ -6,7 +6,7 @@ import SystemPackage
 
 extension MountedFileSystem {
     /// By whose permissions virtual folders show and change things. Asked once a request.
-    func credentials(of caller: Caller) -> Credentials { tags.reach.credentials(of: caller) }
+    func credentials(of caller: Caller) -> Credentials { tags.access.credentials(of: caller) }
 
     /// An entry that the kernel must ask for again, most at each look: another user may see something else.
     func entry(for item: any VirtualItem, _ caller: Credentials) throws(Errno) -> Entry {

@@ -22,16 +22,16 @@ public struct MountConfiguration: Sendable {
     public var thumbnailFolder: String
     /// The program that draws them.
     public var workerProgram: String
-    public var startRepeating: StartRepeating
+    public var startReplay: StartReplay
     /// Called just before the mount is made: takes away what it is to replace.
     public var willMount: (@Sendable () throws(MountFailure) -> Void)?
 
-    /// Starts a process that calls `cl_serve_repeats` with the descriptor, its end of a channel. Returns its pid.
-    public typealias StartRepeating = @Sendable (Descriptor) throws(Errno) -> Int32
+    /// Starts a process that calls `cl_serve_replay` with the descriptor, its end of a channel. Returns its pid.
+    public typealias StartReplay = @Sendable (Descriptor) throws(Errno) -> Int32
 
     public init(
         store: [UInt8], mountPoint: [UInt8], storeIdentity: FileIdentity, mountPointIdentity: FileIdentity, options: MountOptions, isSystem: Bool, stateFolder: String,
-        runtimeFolder: String, socketPath: String, thumbnailFolder: String, workerProgram: String, startRepeating: @escaping StartRepeating
+        runtimeFolder: String, socketPath: String, thumbnailFolder: String, workerProgram: String, startReplay: @escaping StartReplay
     ) {
         self.store = store
         self.mountPoint = mountPoint
@@ -44,7 +44,7 @@ public struct MountConfiguration: Sendable {
         self.socketPath = socketPath
         self.thumbnailFolder = thumbnailFolder
         self.workerProgram = workerProgram
-        self.startRepeating = startRepeating
+        self.startReplay = startReplay
     }
 
     public var isInPlace: Bool { store == mountPoint }

@@ -16,7 +16,7 @@ public struct MountOptions: Hashable, Sendable {
         case off
     }
 
-    public enum VirtualFolders: String, CaseIterable, Sendable {
+    public enum VirtualFolderMode: String, CaseIterable, Sendable {
         /// Shown by readdir of the mount's root.
         case listed
         /// Reached by name only.
@@ -38,7 +38,7 @@ public struct MountOptions: Hashable, Sendable {
     public var passthrough = Passthrough.auto
     public var rings = Rings.off
     public var restarting = Restarting.on
-    public var virtualFolders = VirtualFolders.listed
+    public var virtualFolders = VirtualFolderMode.listed
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false
     /// After what time a save is a stream: written in place from then on.

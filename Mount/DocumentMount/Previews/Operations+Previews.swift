@@ -10,8 +10,8 @@ extension MountedFileSystem {
     /// Answers when all that a request needs of a preview is there, one after the other, or will not be: what was made may be of a
     /// version that was overtaken meanwhile.
     func wait<Answer>(
-        for needed: @escaping @Sendable () -> PreviewService.Need?, of item: any PreviewItem, _ caller: Caller,
-        until deadline: Int64 = cl_monotonic_ns() + PreviewService.patience, attempts: Int = 4,
+        for needed: @escaping @Sendable () -> PreviewService.Need?, of item: any PreviewTreeItem, _ caller: Caller,
+        until deadline: Int64 = cl_monotonic_ns() + PreviewService.timeout, attempts: Int = 4,
         _ reply: consuming Reply<Answer>, answer: @escaping @Sendable (consuming Reply<Answer>) -> Void
     ) {
         // Nothing is made for who may not see it.
@@ -23,13 +23,17 @@ extension MountedFileSystem {
             service.make(need, of: document, for: PreviewService.Request(user: caller.uid, isWaiting: { true }, completion: {}))
             return reply.fail(.resourceTemporarilyUnavailable)
         }
-        guard let share = TakenShare(.waitingLooks, of: shares, for: caller.uid) else { return reply.fail(.resourceBusy) }
-        let looks = service.thumbnails.looks
-        let awaited = ThumbnailLooks.Awaited(reply, caller, share, in: looks, patience: left) { [unowned self] reply in
+        guard let share = TakenShare(.waitingLookups, of: shares, for: caller.uid) else { return reply.fail(.resourceBusy) }
+        let lookups = service.thumbnails.lookups
+        let awaited = PendingLookups.Awaited(reply, caller, share, in: lookups, timeout: left) { [unowned self] reply in
             wait(for: needed, of: item, caller, until: deadline, attempts: attempts - 1, reply, answer: answer)
         }
-        looks.wait(awaited)
-        let request = PreviewService.Request(user: caller.uid) { looks.isWaiting(awaited) } completion: { looks.finished(awaited) }
+        lookups.wait(awaited)
+        let request = PreviewService.Request(user: caller.uid) {
+            lookups.isWaiting(awaited)
+        } completion: {
+            lookups.finished(awaited)
+        }
         service.make(need, of: document, for: request)
     }
 }

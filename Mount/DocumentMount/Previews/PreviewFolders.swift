@@ -29,7 +29,7 @@ final class PreviewsFolder: VirtualItem {
     }
 
     func checkMayUse(_ caller: Credentials) throws(Errno) {
-        guard service.thumbnails.reach.may(caller, folder, X_OK) else { throw .permissionDenied }
+        guard service.thumbnails.access.may(caller, folder, X_OK) else { throw .permissionDenied }
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
@@ -38,17 +38,17 @@ final class PreviewsFolder: VirtualItem {
         guard let status = service.thumbnails.status(of: path) else { throw .noSuchFileOrDirectory }
         switch status.st.st_mode & S_IFMT {
         case S_IFDIR:
-            guard service.thumbnails.reach.may(caller, path, X_OK) else { throw .permissionDenied }
+            guard service.thumbnails.access.may(caller, path, X_OK) else { throw .permissionDenied }
             return PreviewsFolder(service, path)
         case S_IFREG:
-            guard service.thumbnails.reach.may(caller, path, R_OK) else { throw .permissionDenied }
+            guard service.thumbnails.access.may(caller, path, R_OK) else { throw .permissionDenied }
             return PreviewFolder(service, path, status)
         default: throw .noSuchFileOrDirectory
         }
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        guard service.thumbnails.reach.may(caller, folder, R_OK) else { throw .permissionDenied }
+        guard service.thumbnails.access.may(caller, folder, R_OK) else { throw .permissionDenied }
         return try service.thumbnails.items(in: folder).map { item in
             let path = folder.appending(item.name)
             return (item.name, item.isFolder ? PreviewsFolder(service, path) : PreviewFolder(service, path, cl_status()))
@@ -57,7 +57,7 @@ final class PreviewsFolder: VirtualItem {
 }
 
 /// An item that shows something of a document, and when that can be answered.
-protocol PreviewItem: VirtualItem {
+protocol PreviewTreeItem: VirtualItem {
     var service: PreviewService { get }
     var document: StorePath { get }
     /// What of the preview is to be there before a name in this folder can be answered.
@@ -66,13 +66,13 @@ protocol PreviewItem: VirtualItem {
     var neededToOpen: PreviewService.Need? { get }
 }
 
-extension PreviewItem {
+extension PreviewTreeItem {
     var validity: CacheTime { service.thumbnails.validity(of: document) }
     func needed(for name: EntryName) -> PreviewService.Need? { nil }
 }
 
 /// `.previews/DOCUMENT`: `facts.txt`, `text.txt`, `page-1.png` and so on, and `contents` of an archive.
-final class PreviewFolder: PreviewItem {
+final class PreviewFolder: PreviewTreeItem {
     let service: PreviewService
     let document: StorePath
     private let status: cl_status
@@ -94,13 +94,13 @@ final class PreviewFolder: PreviewItem {
         return service.attributes(of: self, status, inode: inode, mode: 0o555, links: 2)
     }
 
-    var neededToOpen: PreviewService.Need? { service.shelf.shown(document) == nil ? .preview : nil }
+    var neededToOpen: PreviewService.Need? { service.cache.shown(document) == nil ? .preview : nil }
 
     func needed(for name: EntryName) -> PreviewService.Need? {
         // File managers look for names of their own, which nothing is made for.
         guard Self.isName(name) else { return nil }
-        guard let shown = service.shelf.shown(document) else { return .preview }
-        guard let part = PreviewPart(name: name, of: shown.preview), shown.mayDrawToTellSize(of: part) else { return nil }
+        guard let shown = service.cache.shown(document) else { return .preview }
+        guard let part = PreviewPart(name: name, of: shown.preview), shown.mayRenderForSize(of: part) else { return nil }
         return .part(shown, part)
     }
 
@@ -127,12 +127,12 @@ final class PreviewFolder: PreviewItem {
     }
 
     func checkMayUse(_ caller: Credentials) throws(Errno) {
-        guard service.thumbnails.reach.may(caller, document, R_OK) else { throw .permissionDenied }
+        guard service.thumbnails.access.may(caller, document, R_OK) else { throw .permissionDenied }
     }
 
     /// The document may be another since the caller was found to be allowed.
     private func shown(to caller: Credentials) throws(Errno) -> ShownPreview {
-        guard let shown = service.shelf.shown(document) else { throw .resourceTemporarilyUnavailable }
+        guard let shown = service.cache.shown(document) else { throw .resourceTemporarilyUnavailable }
         try service.checkMayRead(document, shown, caller)
         return shown
     }
@@ -147,7 +147,7 @@ final class PreviewFolder: PreviewItem {
 }
 
 /// A folder in an archive.
-final class ContentsFolder: PreviewItem {
+final class ContentsFolder: PreviewTreeItem {
     let service: PreviewService
     let document: StorePath
     private let shown: ShownPreview
@@ -190,7 +190,7 @@ final class ContentsFolder: PreviewItem {
 }
 
 /// A page, the text, the facts, or a file of an archive.
-final class PreviewFile: PreviewItem {
+final class PreviewFile: PreviewTreeItem {
     enum Kind {
         case facts
         case part(PreviewPart)
@@ -256,7 +256,7 @@ final class PreviewFile: PreviewItem {
     func checkMayUse(_ caller: Credentials) throws(Errno) { try service.checkMayRead(document, shown, caller) }
 
     func checkIsCurrent() throws(Errno) {
-        guard service.shelf.shown(document) === shown else { throw .staleNFSFileHandle }
+        guard service.cache.shown(document) === shown else { throw .staleNFSFileHandle }
     }
 
     func content() throws(Errno) -> Descriptor {

@@ -9,12 +9,12 @@ import WorkerProtocol
 
 /// Previews of the store's documents, as `.previews` shows them.
 final class PreviewService: Sendable {
-    let thumbnails: ThumbnailService
-    let shelf: PreviewShelf
+    let thumbnails: DocumentThumbnails
+    let cache: PreviewCache
 
-    init(_ thumbnails: ThumbnailService) {
+    init(_ thumbnails: DocumentThumbnails) {
         self.thumbnails = thumbnails
-        shelf = PreviewShelf { thumbnails.status(of: $0).map { ThumbnailVersion($0) } }
+        cache = PreviewCache { thumbnails.status(of: $0).map { ThumbnailVersion($0) } }
     }
 
     /// What a request has to wait for.
@@ -41,7 +41,7 @@ final class PreviewService: Sendable {
     /// What is being made, or waits for that, and who wants it. Leaf.
     private let requests = Guarded<[Job: [(request: Request, share: TakenShare)]]>([:])
     /// How long a request waits: an office may have to start.
-    static let patience: Int64 = 45_000_000_000
+    static let timeout: Int64 = 45_000_000_000
 
     /// Has it made, once for all who want it. What nobody waits for any more when its turn comes is not made.
     func make(_ need: Need, of document: StorePath, for request: Request) {
@@ -61,13 +61,13 @@ final class PreviewService: Sendable {
         switch need {
         case .preview:
             thumbnails.thumbnailer.preview(thumbnails.subject(document, isFolder: false), for: request.user, isWanted: isWanted) { [self, job] result in
-                if case .success(let preview) = result { shelf.add(ShownPreview(preview), of: document) }
+                if case .success(let preview) = result { cache.add(ShownPreview(preview), of: document) }
                 end(job)
             }
         case .part(let shown, let part):
             thumbnails.thumbnailer.part(part, of: shown.preview, for: request.user, isWanted: isWanted) { [self, job] result in
                 shown.note(result, of: part)
-                shelf.makeRoom()
+                cache.makeRoom()
                 end(job)
             }
         }
@@ -92,7 +92,7 @@ final class PreviewService: Sendable {
 
     /// Attributes for who may read the document: folders may be entered by them, too.
     func attributes(
-        of item: some PreviewItem, _ status: cl_status, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0
+        of item: some PreviewTreeItem, _ status: cl_status, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0
     ) -> stat {
         var readable = status
         readable.st.st_mode |= (status.st.st_mode & 0o444) >> 2
@@ -117,11 +117,11 @@ final class ShownPreview: Sendable {
         var sizes: [PreviewPart: Int] = [:]
         var failed: Set<PreviewPart> = []
         /// Looks at pages that were drawn for that alone.
-        var looks = 0
+        var lookups = 0
     }
     /// Leaf.
     private let state: Mutex<State>
-    private static let looksAtOnce = 16
+    private static let lookupsAtOnce = 16
     /// Each is a descriptor. What went is made again when it is opened.
     private static let mostParts = 16
     private static let mostBytes = 32 << 20
@@ -143,15 +143,15 @@ final class ShownPreview: Sendable {
 
     /// Whether a look at a part is to have it made, so that its size can be told. Who lists a long document does not have all of it
     /// drawn: a look then tells a size of 0, until the page is opened.
-    func mayDrawToTellSize(of part: PreviewPart) -> Bool {
+    func mayRenderForSize(of part: PreviewPart) -> Bool {
         state.withLock { state in
-            guard state.sizes[part] == nil, !state.failed.contains(part), state.looks < Self.looksAtOnce else { return false }
-            state.looks += 1
+            guard state.sizes[part] == nil, !state.failed.contains(part), state.lookups < Self.lookupsAtOnce else { return false }
+            state.lookups += 1
             return true
         }
     }
 
-    func opened() { state.withLock { $0.looks = 0 } }
+    func opened() { state.withLock { $0.lookups = 0 } }
 
     func note(_ result: Result<Descriptor, PreviewFailure>, of part: PreviewPart) {
         switch result {
@@ -207,7 +207,7 @@ final class ShownPreview: Sendable {
 }
 
 /// The previews that were looked at last, of the versions that documents have now. Leaf lock.
-final class PreviewShelf: Sendable {
+final class PreviewCache: Sendable {
     private struct Place {
         let document: StorePath
         let shown: ShownPreview

@@ -13,25 +13,25 @@ final class NameForgetter: Sendable {
         case name(EntryName, in: NodeID)
         case content(NodeID)
     }
-    private struct Errand {
+    private struct Invalidation {
         let subject: Subject
         var isAskedFor = false
     }
 
     /// Apps hold a folder's lock for as long as an open waits for a claim.
-    private static let patience: Int64 = 15_000_000_000
+    private static let timeout: Int64 = 15_000_000_000
 
-    private let repeater: Repeater
+    private let replayer: Replayer
     /// Leaf.
-    private let current = Mutex<Errand?>(nil)
+    private let current = Mutex<Invalidation?>(nil)
 
     init(log: Logger) {
-        repeater = Repeater(
-            log: log, patience: Self.patience, purpose: "the kernel is told of changed names by a thread that waits for apps")
+        replayer = Replayer(
+            log: log, timeout: Self.timeout, purpose: "the kernel is told of changed names by a thread that waits for apps")
     }
 
-    func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartRepeating) {
-        repeater.start(at: place, start)
+    func start(at place: MountPlace, _ start: @escaping MountConfiguration.StartReplay) {
+        replayer.start(at: place, start)
     }
 
     // MARK: - For the notifier: on one thread at a time
@@ -40,15 +40,15 @@ final class NameForgetter: Sendable {
     /// - Parameter path: the folder's, below the mount's root.
     func forget(_ name: EntryName, in folder: NodeID, at path: [UInt8]) -> Bool {
         let path = path.isEmpty ? Array(name.bytes) : path + [UInt8(ascii: "/")] + name.bytes
-        return isDone(.lookAgain(path), .name(name, in: folder))
+        return isDone(.revalidate(path), .name(name, in: folder))
     }
 
     /// Waits for pages that are being read. False if it could not be done.
     func dropContent(of file: NodeID, at path: [UInt8]) -> Bool { isDone(.open(path), .content(file)) }
 
-    private func isDone(_ operation: RepeatingProcess.Operation, _ subject: Subject) -> Bool {
-        current.withLock { $0 = Errand(subject: subject) }
-        let isDone = repeater.repeat(operation)
+    private func isDone(_ operation: ReplayProcess.Operation, _ subject: Subject) -> Bool {
+        current.withLock { $0 = Invalidation(subject: subject) }
+        let isDone = replayer.replay(operation)
         // The path may lead to something else by now.
         let isAskedFor = current.withLock { $0.take()?.isAskedFor ?? false }
         return isDone == true && isAskedFor
@@ -57,12 +57,12 @@ final class NameForgetter: Sendable {
     // MARK: - Requests of the process
 
     @inline(__always)
-    func isCaller(_ caller: Caller) -> Bool { repeater.isCaller(caller) }
+    func isCaller(_ caller: Caller) -> Bool { replayer.isCaller(caller) }
 
     /// Whether the process asks for the name that is to be forgotten: it is not there then.
     @inline(__always)
     func isForgetting(_ name: BorrowedName, in folder: Node, _ table: NodeTable, _ caller: Caller) -> Bool {
-        guard repeater.isCaller(caller) else { return false }
+        guard replayer.isCaller(caller) else { return false }
         return isAskedFor { subject in
             if case .name(let expected, let parent) = subject { parent == table.id(of: folder) && expected.matches(name) } else { false }
         }
@@ -75,7 +75,7 @@ final class NameForgetter: Sendable {
 
     private func isAskedFor(_ isMeant: (Subject) -> Bool) -> Bool {
         current.withLock { current in
-            guard let errand = current, isMeant(errand.subject) else { return false }
+            guard let invalidation = current, isMeant(invalidation.subject) else { return false }
             current?.isAskedFor = true
             return true
         }
@@ -84,10 +84,10 @@ final class NameForgetter: Sendable {
     // MARK: - End
 
     /// Ends the process, and with it a wait for it. Again: does nothing.
-    func stop() { repeater.stop() }
+    func stop() { replayer.stop() }
 
     /// After `stop`, and when nothing is to be forgotten any more.
-    func collect() { repeater.collect() }
+    func collect() { replayer.collect() }
 }
 
 extension Notifier {

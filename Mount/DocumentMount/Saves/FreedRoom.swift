@@ -32,7 +32,7 @@ final class FreedRoom: Sendable {
     func await<Result, Failure: Error>(
         after lacksRoom: (Failure) -> Bool, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let deadline = SaveService.now + Self.patience
+        let deadline = SaveService.now + Self.timeout
         while true {
             // Before: what is freed meanwhile may be what was missing.
             let isAwaited = isAwaited
@@ -47,6 +47,6 @@ final class FreedRoom: Sendable {
 
     /// A share is given back before the last descriptors are closed.
     private static let closing: UInt64 = 20_000_000
-    private static let patience: UInt64 = 1_000_000_000
+    private static let timeout: UInt64 = 1_000_000_000
     private static let pause: UInt32 = 1_000
 }

@@ -15,16 +15,16 @@ final class SaveClock: @unchecked Sendable {
     /// A fifth of the shortest time that a save may pause by default is far finer than anybody tells.
     private static let beat = 0.1
     /// Saves come in rows: it does not go to sleep between them, nor is woken by each.
-    private static let patience = 50
+    private static let maximumIdleBeats = 50
 
-    func start(prepare: @escaping @Sendable () -> Void, _ look: @escaping @Sendable () -> Void) {
+    func start(prepare: @escaping @Sendable () -> Void, _ tick: @escaping @Sendable () -> Void) {
         thread = NamedThread("quire-saves") { [self] in
             prepare()
             var idleBeats = 0
             while !isOver.load(ordering: .relaxed) {
                 idleBeats = isNeeded.load(ordering: .relaxed) > 0 ? 0 : idleBeats + 1
-                look()
-                if idleBeats < Self.patience {
+                tick()
+                if idleBeats < Self.maximumIdleBeats {
                     wakeUp.wait(seconds: Self.beat)
                 } else {
                     isAwake.store(false, ordering: .sequentiallyConsistent)

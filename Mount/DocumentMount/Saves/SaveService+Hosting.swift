@@ -41,11 +41,11 @@ extension SaveService {
     func awaitReaders(of node: Node, besides thread: pid_t, isLocked: Bool) {
         unlessManyWait {
             let begun = cl_monotonic_ns()
-            let (time, least) = isLocked ? (Self.lockedReadingTime, Self.lockedReadingLooks) : (Self.readingTime, Self.readingLooks)
-            var looks = 0
-            waitWhile(looks: .max) {
+            let (time, least) = isLocked ? (Self.lockedReadingTime, Self.lockedReadingPolls) : (Self.readingTime, Self.readingPolls)
+            var polls = 0
+            waitWhile(polls: .max) {
                 let waited = cl_monotonic_ns() - begun
-                looks += 1
+                polls += 1
                 if waited > Self.longestReading { return false }
                 let readers = node.state.withLock { state in
                     state.handles.compactMap { handle in
@@ -53,7 +53,7 @@ extension SaveService {
                             ? handle.caller.thread : nil
                     }
                 }
-                guard waited > time, looks > least else { return !readers.isEmpty }
+                guard waited > time, polls > least else { return !readers.isEmpty }
                 return waited < Self.longestRunning && readers.contains(where: ProcessFacts.isUnderWay)
             }
         }
@@ -62,9 +62,9 @@ extension SaveService {
     /// A program that has a document open for longer shows it, or plays it: it is not about to close it.
     private static let readingTime: Int64 = 200_000_000
     /// So many take that time where they are not late.
-    private static let readingLooks = 2_000
+    private static let readingPolls = 2_000
     private static let lockedReadingTime: Int64 = 20_000_000
-    private static let lockedReadingLooks = 200
+    private static let lockedReadingPolls = 200
     /// A thread that is runnable for longer computes.
     private static let longestRunning: Int64 = 500_000_000
     private static let longestReading: Int64 = 2_000_000_000
@@ -85,7 +85,7 @@ extension SaveService {
             }
         }
         // The document's hold on the node goes on to there.
-        if isDisplaced { watches.superseded(node) }
+        if isDisplaced { saveNotifier.superseded(node) }
     }
 
     /// With all names, the document's too, standing still.

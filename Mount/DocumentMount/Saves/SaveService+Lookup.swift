@@ -33,12 +33,12 @@ extension SaveService {
 
     /// A thread that was sent on finds another file at the place than the one it came with: its open, which cannot be sent on
     /// once more, begins its save here. False if that file has lost the name, too.
-    func expect(_ open: SentOnThreads.Open, of node: Node, at place: Node.Link, _ caller: Caller) -> Bool {
+    func expect(_ open: StaleRetries.Open, of node: Node, at place: Node.Link, _ caller: Caller) -> Bool {
         let versions = node.versions.load()
         guard versions.map({ arrivalTarget(caller, $0) == nil }) ?? true else { return true }
         giveUpArrival(open, caller, unlessIn: versions)
-        _ = sentOn.take(caller.thread)
-        defer { sentOn.note(caller.thread, at: place, flags: open.flags, in: node.versions.load()) }
+        _ = staleRetries.take(caller.thread)
+        defer { staleRetries.note(caller.thread, at: place, flags: open.flags, in: node.versions.load()) }
         do throws(Errno) {
             // Live: nothing is opened yet.
             abandoned(try self.open(node, flags: open.flags, caller, creates: true))
@@ -50,7 +50,7 @@ extension SaveService {
 
     /// A thread that was sent on finds a name gone: its open will not come again, but perhaps as a CREATE.
     func nameGone(_ name: UnsafePointer<CChar>, in parent: Node, for caller: Caller) {
-        guard let open = sentOn.gone(caller.thread, name, in: parent) else { return }
+        guard let open = staleRetries.gone(caller.thread, name, in: parent) else { return }
         giveUpArrival(open, caller, unlessIn: nil)
     }
 
@@ -58,7 +58,7 @@ extension SaveService {
         ifActive(versions) { _, machine in machine.arrivalTarget(of: ThreadID(caller.thread)) } ?? nil
     }
 
-    private func giveUpArrival(_ open: SentOnThreads.Open, _ caller: Caller, unlessIn versions: DocumentVersions?) {
+    private func giveUpArrival(_ open: StaleRetries.Open, _ caller: Caller, unlessIn versions: DocumentVersions?) {
         guard let expected = open.versions, expected !== versions else { return }
         let step = ifActive(expected) { _, machine in machine.abandon(ThreadID(caller.thread)) } ?? .none
         try? carryOut(step, expected)
@@ -103,7 +103,7 @@ extension SaveService {
         let found = ifActive(versions) { state, machine in state.node(of: machine.lookup(asker)) }
             ?? versions.state.withLock { $0.published }
         guard let found, found !== node else { return node }
-        guard mayBeLedOn(caller, from: node, to: found, use: W_OK) else { throw .permissionDenied }
+        guard mayBeRedirected(caller, from: node, to: found, use: W_OK) else { throw .permissionDenied }
         return found
     }
 

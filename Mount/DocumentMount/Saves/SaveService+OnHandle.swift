@@ -10,22 +10,22 @@ import SystemPackage
 /// Saves that begin on an open handle: ftruncate(2) to nothing by a program that opened the document without O_TRUNC. No LOOKUP follows by
 /// which its program could be led to a working copy.
 ///
-/// A handle whose writes come to the daemon is led to a new file (`lead`): no program that has the document open notices anything. One that
-/// the kernel reads and writes itself keeps the document's inode, and all others are given a copy of that under the document's name
-/// (`exchange`); which programs have the inode open at that moment see the document cut off, as on a plain folder, but for readers that were
-/// opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the copy.
+/// A handle whose writes come to the daemon is led to a new file (`redirectToCopy`): no program that has the document open notices
+/// anything. One that the kernel reads and writes itself keeps the document's inode, and all others are given a copy of that under
+/// the document's name (`exchange`); which programs have the inode open at that moment see the document cut off, as on a plain
+/// folder, but for readers that were opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the copy.
 extension SaveService {
     /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. With no
     /// lock held.
     func beginOnHandle(_ handle: FileHandle, _ caller: Caller) {
         guard handle.decision.reason == .notTruncating, handle.version == nil else { return }
-        for _ in 0..<Self.maximumLooks {
-            if case .done = look(at: handle, caller) { return }
+        for _ in 0..<Self.maximumAttempts {
+            if case .done = attempt(on: handle, caller) { return }
         }
     }
 
     /// The result of a look at the document that a handle is about to cut to nothing.
-    private enum Look {
+    private enum Attempt {
         /// A save has begun, or there is to be none.
         case done
         /// Another version has taken the document's place meanwhile.
@@ -33,7 +33,7 @@ extension SaveService {
     }
 
     /// Begins a save if the document allows it. With no lock held.
-    private func look(at handle: FileHandle, _ caller: Caller) -> Look {
+    private func attempt(on handle: FileHandle, _ caller: Caller) -> Attempt {
         // The thread that publishes a version leads the handle to that.
         let known = handle.node.versions.load()
         known?.turn.withLock {}
@@ -61,12 +61,12 @@ extension SaveService {
         let beginning = Beginning(
             handle: handle, caller: caller, asker: asker, process: process, opener: processes.hold(asking: process),
             moment: processes.moment(), image: processes.image(of: process), share: share, status: status)
-        if handle.isDirect { return lead(beginning, from: node, link, versions) }
+        if handle.isDirect { return redirectToCopy(beginning, from: node, link, versions) }
         exchange(beginning, node, link, versions)
         return .done
     }
 
-    private func staysLive(_ reason: LiveReason) -> Look {
+    private func staysLive(_ reason: LiveReason) -> Attempt {
         counters.withLock { $0.count(.live(reason)) }
         return .done
     }
@@ -105,7 +105,9 @@ extension SaveService {
     }
 
     /// Leads the handle to a new file, if there can be one, and the document has changed in nothing. With no lock held.
-    private func lead(_ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions) -> Look {
+    private func redirectToCopy(
+        _ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions
+    ) -> Attempt {
         let handle = beginning.handle
         guard let folder = try? locator.folder(link.parent), let document = try? locator.reopened(handle.descriptor, flags: O_RDWR),
             let copy = try? store.workingCopy(

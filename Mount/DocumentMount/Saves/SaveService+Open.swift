@@ -40,13 +40,13 @@ extension SaveService {
 
     /// Throws ESTALE to have the kernel walk the path again, after which the caller comes with another version.
     ///
-    /// - Parameter isRepeated: see `takeMark`, which is taken here if nil.
-    func open(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool = false, isRepeated: Bool? = nil) throws(Errno) -> Opening {
+    /// - Parameter isRetry: see `takeMark`, which is taken here if nil.
+    func open(_ node: Node, flags: Int32, _ caller: Caller, creates: Bool = false, isRetry: Bool? = nil) throws(Errno) -> Opening {
         do throws(Errno) {
-            return try opened(node, flags: flags, caller, creates: creates, isRepeated ?? takeMark(caller, at: node, flags: flags))
+            return try opened(node, flags: flags, caller, creates: creates, isRetry ?? takeMark(caller, at: node, flags: flags))
         } catch {
             if error == .staleNFSFileHandle {
-                sentOn.note(caller.thread, at: node.place, flags: flags, in: node.versions.load())
+                staleRetries.note(caller.thread, at: node.place, flags: flags, in: node.versions.load())
             }
             if let versions = node.versions.load() { settle(versions) }
             throw error
@@ -54,13 +54,13 @@ extension SaveService {
     }
 
     private func opened(
-        _ node: Node, flags: Int32, _ caller: Caller, creates: Bool, _ isRepeated: Bool
+        _ node: Node, flags: Int32, _ caller: Caller, creates: Bool, _ isRetry: Bool
     ) throws(Errno) -> Opening {
-        if isRepeated { processes.noteReopening(by: caller.thread) }
+        if isRetry { processes.noteReopening(by: caller.thread) }
         var request = OpenRequest(
             version: node.versionID, handle: FileHandle.nextSaveHandle,
             caller: SaveCaller(thread: ThreadID(caller.thread), process: placeholder(caller)),
-            flags: OpenFlags(flags, creates: creates), mayBeSentOn: !isRepeated)
+            flags: OpenFlags(flags, creates: creates), mayRetry: !isRetry)
         if let versions = node.versions.load(), isAmongSaves(node, versions) {
             return try openAmongSaves(node, versions, &request, flags, caller)
         }
@@ -104,7 +104,7 @@ extension SaveService {
         request.document.isEmpty = status.st.st_size == 0
         request.document.links = Int(clamping: status.st.st_nlink)
         // Another file has its name: what others have open is not to be cut off under them. Whoever has no path comes back.
-        if status.st.st_nlink == 0, request.mayBeSentOn, request.flags.contains([.writes, .truncates]),
+        if status.st.st_nlink == 0, request.mayRetry, request.flags.contains([.writes, .truncates]),
             request.caller.process != nil
         {
             throw .staleNFSFileHandle
@@ -119,7 +119,7 @@ extension SaveService {
     private func openAmongSaves(
         _ node: Node, _ versions: DocumentVersions, _ request: inout OpenRequest, _ flags: Int32, _ caller: Caller
     ) throws(Errno) -> Opening {
-        for _ in 0..<Self.maximumLooks {
+        for _ in 0..<Self.maximumAttempts {
             // It may take some time, in which others save.
             if request.flags.contains(.truncates) { awaitReleases(versions, node) }
             // The working copy is served whatever the document looks like.
@@ -147,7 +147,7 @@ extension SaveService {
     }
 
     /// How often the document may be another by the time it was looked at: each time somebody has saved it.
-    static let maximumLooks = 1_000
+    static let maximumAttempts = 1_000
 
     /// Nil if the published version is another by now than `current`, so that what is known of it is worth nothing.
     /// - Parameters:
@@ -201,7 +201,7 @@ extension SaveService {
         guard let process = request.caller.process, let link = current.currentLink else {
             guard versions.state.withLock({ $0.published === current }) else { return .superseded }
             // Another file may have its name. Whoever has no path comes back.
-            if request.mayBeSentOn, request.caller.process != nil { throw .staleNFSFileHandle }
+            if request.mayRetry, request.caller.process != nil { throw .staleNFSFileHandle }
             request.document.links = 0
             return .impossible
         }
@@ -268,7 +268,7 @@ extension SaveService {
         case .refuse(let errno):
             settle(versions)
             throw Errno(rawValue: errno)
-        case .sendOn:
+        case .retry:
             throw .staleNFSFileHandle
         case .begin: preconditionFailure("begin is answered by what comes of it")
         case .serve(let version, let kind, let then):
@@ -276,14 +276,16 @@ extension SaveService {
             do throws(Errno) {
                 // It came without a path to walk again, and the kernel has judged by a version that was replaced.
                 let use = flags & O_ACCMODE == O_WRONLY ? W_OK : R_OK | W_OK
-                if request.version != version, versions.isSuperseded(node), !mayBeLedOn(caller, from: node, to: current, use: use) {
+                if request.version != version, versions.isSuperseded(node),
+                    !mayBeRedirected(caller, from: node, to: current, use: use)
+                {
                     throw .permissionDenied
                 }
                 return try opening(version, kind, then, current, for: node, versions, request, document, flags, caller)
             } catch {
                 giveUp(request.handle, versions, then)
                 // Published, and over, since it was decided: to be decided again by who cannot be sent on.
-                if error == .staleNFSFileHandle, !request.mayBeSentOn { return nil }
+                if error == .staleNFSFileHandle, !request.mayRetry { return nil }
                 throw error
             }
         }

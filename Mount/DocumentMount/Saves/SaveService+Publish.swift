@@ -114,11 +114,11 @@ extension SaveService {
         _ published: Node, by version: WorkingVersion, _ plan: PublishPlan, _ versions: DocumentVersions
     ) throws(PublishFailure) -> Descriptor {
         // Handles of earlier saves may still write to the version that goes: not between the rename and their redirection.
-        let (link, folder) = try earlierSaves(on: published, versions).map(\.writing).alone { () throws(PublishFailure) in
+        let (link, folder) = try earlierSaves(on: published, versions).map(\.writing).exclusive { () throws(PublishFailure) in
             try putUnderName(of: published, version, plan, versions)
         }
         // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
-        watches.superseded(published)
+        saveNotifier.superseded(published)
         // The watcher tells of what the kernel has written for apps, in their names.
         var status = cl_status()
         if cl_statx_fd(version.copy.file.number, &status) == 0 {
@@ -196,10 +196,10 @@ extension SaveService {
     /// Waits for a rename or removal of the document that began before its save, as long as a busy disk may take. With `naming`
     /// held, for which these do not wait.
     func awaitFreeNameChanges(of published: Node) throws(PublishFailure) {
-        var patience = 200_000
+        var attemptsLeft = 200_000
         while published.freeNameChanges.load(ordering: .sequentiallyConsistent) > 0 {
-            guard patience > 0 else { throw .failed(.resourceBusy) }
-            patience -= 1
+            guard attemptsLeft > 0 else { throw .failed(.resourceBusy) }
+            attemptsLeft -= 1
             usleep(50)
         }
     }
@@ -255,7 +255,7 @@ extension SaveService {
         try version.copy.publishInPlace(at: path, in: folder, into: target, keepingTimes: !plan.setsModificationTime)
         var handles: [FileHandle] = []
         do throws(Errno) {
-            try version.writing.alone { () throws(Errno) in
+            try version.writing.exclusive { () throws(Errno) in
                 // What was written meanwhile.
                 let range = version.written.withLock { $0 ?? 0..<0 }
                 try version.copy.bringUpToDate(target, in: range)
@@ -309,7 +309,7 @@ extension SaveService {
         // The kernel may have it under the name still, and with it the space that it takes.
         forgetName(of: versions)
         // Programs may watch the document by the inode that it had.
-        if version.isExchanged { watches.superseded(version.node) } else { table.forget(version.node, count: 1) }
+        if version.isExchanged { saveNotifier.superseded(version.node) } else { table.forget(version.node, count: 1) }
     }
 
     /// Keeps what is to be kept when nobody has it open any more, if that is so.

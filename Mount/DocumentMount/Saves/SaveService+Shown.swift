@@ -10,7 +10,7 @@ extension SaveService {
         guard let versions = node.versions.load() else { return node }
         if let own = ownSave(on: node, versions, caller) { return own }
         guard versions.isSuperseded(node), isLeft(node, for: caller), let published = versions.state.withLock({ $0.published }),
-            mayBeLedOn(caller, from: node, to: published)
+            mayBeRedirected(caller, from: node, to: published)
         else { return node }
         return published
     }

@@ -7,10 +7,10 @@ import SystemPackage
 extension SaveService {
     /// On the thread of the clock.
     func tick() {
-        sentOn.forgetOld()
-        sentOnToRename.forgetOld()
+        staleRetries.forgetOld()
+        renameRetries.forgetOld()
         tellOfFolders()
-        watches.tellOfWriting()
+        saveNotifier.tellOfWriting()
         for versions in activeDocuments {
             makeFindable(versions)
             for version in versions.state.withLock({ Array($0.working.values) }) { noteUnheardWrites(to: version, versions) }
@@ -29,7 +29,7 @@ extension SaveService {
             }
             // An open may wait for other requests for as long as these take.
             let arriving = ifActive(versions) { _, machine in machine.arrivingThreads } ?? []
-            let expected = arriving.filter { sentOn.isExpected($0.rawValue) && processes.isThread($0.rawValue) }
+            let expected = arriving.filter { staleRetries.isExpected($0.rawValue) && processes.isThread($0.rawValue) }
             let steps = ifActive(versions) { _, machine in
                 machine.tick(now: now, isExpected: { expected.contains($0) }) { _, version in execed[version] ?? false }
             } ?? []
@@ -90,7 +90,7 @@ extension SaveService {
 
     /// A document was written through another version's node: the kernel does not tell its watches.
     func writtenElsewhere(_ published: Node) {
-        if watches.written(published) { clock.wake() }
+        if saveNotifier.written(published) { clock.wake() }
     }
 
     private func finish(_ step: SaveStep, _ versions: DocumentVersions) {
@@ -104,7 +104,7 @@ extension SaveService {
     func stop() {
         clock.stop()
         copies.stop()
-        watches.stop()
+        saveNotifier.stop()
         keepUnfinished()
     }
 }

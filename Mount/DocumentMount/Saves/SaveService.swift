@@ -24,14 +24,14 @@ final class SaveService: Sendable {
     let shares: UserShares
     let log: Logger
     let processes: ProcessTable
-    let reach: Reach
+    let access: AccessChecker
     /// Leaf. How many opens were transactions, and how many live for which reason.
     let counters = Guarded(SaveCounters())
     /// Leaf. The documents that have a machine.
     private let active = Guarded<[ObjectIdentifier: DocumentVersions]>([:])
-    let sentOn = SentOnThreads()
+    let staleRetries = StaleRetries()
     /// The same for rename(2) of a name that a claim is about to have for itself.
-    let sentOnToRename = SentOnThreads()
+    let renameRetries = StaleRetries()
     let changedFolders = ChangedFolders()
     /// Leaf. Working copies that were not published and are open yet.
     let discarded = Guarded<[ObjectIdentifier: WorkingVersion]>([:])
@@ -41,13 +41,13 @@ final class SaveService: Sendable {
     let copies: CopyQueue
     let freedRoom = FreedRoom()
     let pins: SnapshotPins
-    let watches: DocumentWatches
+    let saveNotifier: SaveNotifier
 
     init(
         table: NodeTable, locator: Locator, store: VersionStore, journal: ChangeJournal, session: SessionReference,
-        privileges: Privileges, reach: Reach, options: MountOptions, shares: UserShares, repeater: Repeater, log: Logger
+        privileges: Privileges, access: AccessChecker, options: MountOptions, shares: UserShares, replayer: Replayer, log: Logger
     ) throws(Errno) {
-        self.reach = reach
+        self.access = access
         self.table = table
         self.locator = locator
         self.store = store
@@ -60,14 +60,14 @@ final class SaveService: Sendable {
         self.log = log
         guard let processes = ProcessTable(relays: options.relays) else { throw .noSuchFileOrDirectory }
         self.processes = processes
-        watches = DocumentWatches(table: table, repeater: repeater)
+        saveNotifier = SaveNotifier(table: table, replayer: replayer)
         pins = SnapshotPins(versions: store, log: log)
     }
 
     func start() {
         clock.start(prepare: { [privileges] in privileges.prepareThread() }) { [unowned self] in tick() }
         copies.start { [privileges] in privileges.prepareThread() }
-        watches.start()
+        saveNotifier.start()
     }
 
     /// The documents that have a save, or something left of one.
@@ -178,7 +178,7 @@ final class SaveService: Sendable {
                     }
                 } ?? false
             }
-            waitWhile(looks: Self.endingLooks) {
+            waitWhile(polls: Self.endingPolls) {
                 ifActive(versions) { state, _ in
                     state.working.values.contains { $0.isEnding.load(ordering: .relaxed) }
                 } ?? false
@@ -188,7 +188,7 @@ final class SaveService: Sendable {
 
     /// Of a version whose descriptors were closed, as far as is known.
     private func isReleaseExpected(of version: WorkingVersion, _ now: UInt64) -> Bool {
-        if now &- version.doubtedAt.load(ordering: .relaxed) < Self.doubtPatience { return true }
+        if now &- version.doubtedAt.load(ordering: .relaxed) < Self.doubtTimeout { return true }
         // A mapping goes with its process.
         guard version.mayBeMapped.load(ordering: .relaxed), version.opener?.hasEnded == true,
             !version.isEndExpected.exchange(true, ordering: .relaxed)
@@ -205,20 +205,20 @@ final class SaveService: Sendable {
     }
 
     /// Looks again and again until nobody is waited for any more, or the time is up.
-    func waitWhile(looks: Int = releaseLooks, isWaitedFor: () -> Bool) {
-        for _ in 0..<looks {
+    func waitWhile(polls: Int = releasePolls, isWaitedFor: () -> Bool) {
+        for _ in 0..<polls {
             guard isWaitedFor() else { return }
             usleep(Self.releasePause)
         }
     }
 
     /// Somebody who has it open goes on having it: readers do not wait for that.
-    private static let doubtPatience: UInt64 = 20_000_000
+    private static let doubtTimeout: UInt64 = 20_000_000
 
     /// 20 ms in all, as long as locks wait for it. Longer, and somebody else holds the file: it counts as open then.
-    private static let releaseLooks = 400
+    private static let releasePolls = 400
     /// A second: RELEASE has come, and the disk may be busy.
-    private static let endingLooks = 20_000
+    private static let endingPolls = 20_000
     /// A quarter of the threads that serve the mount. Further lookups are answered at once.
     private static let maximumWaiting = 6
     private static let releasePause: UInt32 = 50

@@ -21,7 +21,7 @@ final class SnapshotService: Sendable {
     private let saves: SaveService
     private let locks: LockService
     private let session: SessionReference
-    private let reach: Reach
+    private let access: AccessChecker
     private let privileges: Privileges
     private let shares: UserShares
     /// By which name the whole store is shown.
@@ -29,7 +29,7 @@ final class SnapshotService: Sendable {
 
     init(
         store: Descriptor, rootName: EntryName, table: NodeTable, locator: Locator,
-        writers: WriterTable, saves: SaveService, locks: LockService, session: SessionReference, reach: Reach,
+        writers: WriterTable, saves: SaveService, locks: LockService, session: SessionReference, access: AccessChecker,
         privileges: Privileges, shares: UserShares
     ) {
         self.store = store
@@ -40,7 +40,7 @@ final class SnapshotService: Sendable {
         self.saves = saves
         self.locks = locks
         self.session = session
-        self.reach = reach
+        self.access = access
         self.privileges = privileges
         self.shares = shares
         pins = saves.pins
@@ -79,12 +79,14 @@ final class SnapshotService: Sendable {
         return snapshot.places
     }
 
-    private func share(of holder: Credentials) -> SnapshotShare { SnapshotShare(holder, maker: privileges.user(holder), shares) }
+    private func share(of holder: Credentials) -> SnapshotShare {
+        SnapshotShare(holder, actingUser: privileges.user(holder), shares)
+    }
 
     /// Takes the snapshot of one document that nobody writes, with a few system calls; nil if there is more to it than that.
     func takeAtOnce(_ item: Item, for id: ClaimID, of holder: Credentials, worksFor: @escaping Membership) -> StorePath? {
         let share = share(of: holder)
-        var walk = SnapshotWalk(table: table, pins: pins, reach: reach, for: share, takesFolders: false, worksFor: worksFor)
+        var walk = SnapshotWalk(table: table, pins: pins, access: access, for: share, takesFolders: false, worksFor: worksFor)
         guard let name = item.path.lastName,
             let found = try? walk.item(at: item.path, under: store, key: Snapshot.key(of: id) + [0])
         else { return nil }
@@ -114,7 +116,7 @@ final class SnapshotService: Sendable {
         _ items: [Item], key: [UInt8], for share: SnapshotShare, _ worksFor: @escaping Membership
     ) throws(SnapshotRefusal) -> (found: [(any VirtualItem)?], documents: [SnapshotEntry]) {
         for _ in 0..<Self.walks {
-            var walk = SnapshotWalk(table: table, pins: pins, reach: reach, for: share, worksFor: worksFor)
+            var walk = SnapshotWalk(table: table, pins: pins, access: access, for: share, worksFor: worksFor)
             var found: [(any VirtualItem)?] = []
             var place = items[0].path
             var isStill = false
@@ -190,7 +192,7 @@ final class SnapshotService: Sendable {
     /// What was stored through a mapping may be in the kernel's pages only.
     private func bringStoresHome(_ handles: [FileHandle]) {
         for handle in handles where handle.mayBeMappedForWriting && !handle.hasBacking {
-            session.current?.notifier.contentsChanged(ofFile: handle.node, table, waitingAtMost: Self.storePatience)
+            session.current?.notifier.contentsChanged(ofFile: handle.node, table, waitingAtMost: Self.storeTimeout)
         }
     }
 
@@ -199,7 +201,7 @@ final class SnapshotService: Sendable {
     private func holdLocks(_ live: [(SnapshotEntry, [FileHandle])]) throws(SnapshotRefusal) -> LockOwner {
         let owner = LockOwner.ofSnapshot
         let documents = live.map { LockedDocument($0.1[0].node.lockKey) }
-        let deadline = SaveService.now + Self.lockPatience
+        let deadline = SaveService.now + Self.lockTimeout
         while let conflict = locks.holdShared(documents, as: owner) {
             if conflict.range == .all || SaveService.now > deadline {
                 guard conflict.range == .all else {
@@ -213,8 +215,8 @@ final class SnapshotService: Sendable {
         return owner
     }
 
-    private static let storePatience = 1.0
-    private static let lockPatience: UInt64 = 1_000_000_000
+    private static let storeTimeout = 1.0
+    private static let lockTimeout: UInt64 = 1_000_000_000
 
     private static func text(_ failure: FrozenCopyFailure) -> String {
         switch failure {

@@ -9,12 +9,12 @@ import Synchronization
 final class SnapshotShare: Sendable {
     let holder: Credentials
     /// Whoever copies of contents are made by, and count for on disk.
-    let maker: ActingUser
+    let actingUser: ActingUser
     private let shares: UserShares
     private let files = Atomic<Int>(0)
 
-    init(_ holder: Credentials, maker: ActingUser, _ shares: UserShares) {
-        (self.holder, self.maker, self.shares) = (holder, maker, shares)
+    init(_ holder: Credentials, actingUser: ActingUser, _ shares: UserShares) {
+        (self.holder, self.actingUser, self.shares) = (holder, actingUser, shares)
     }
 
     deinit { end() }
@@ -55,7 +55,7 @@ final class FrozenContent: Sendable {
         of document: Descriptor, in folder: Descriptor, isStill: Bool, for share: SnapshotShare, _ versions: VersionStore
     ) throws(FrozenCopyFailure) {
         var taken: (TakenShare, TakenShare)?
-        file = try versions.frozenCopy(of: document, in: folder, isStill: isStill, by: share.maker) { bytes in
+        file = try versions.frozenCopy(of: document, in: folder, isStill: isStill, by: share.actingUser) { bytes in
             // What was taken for a smaller size first, so that a document of the whole share's size can be counted anew.
             taken = nil
             taken = share.shareOfCopy(bytes)

@@ -10,7 +10,7 @@ import SystemPackage
 struct SnapshotWalk {
     let table: NodeTable
     let pins: SnapshotPins
-    let reach: Reach
+    let access: AccessChecker
     /// For whom it is. What that user may not read is not pinned, and folders that it may not search are not listed.
     let share: SnapshotShare
     let takesFolders: Bool
@@ -35,13 +35,13 @@ struct SnapshotWalk {
     private var folders: [(folder: Descriptor, status: cl_status, known: (node: Node, moment: NameChanges.Moment)?)] = []
 
     init(
-        table: NodeTable, pins: SnapshotPins, reach: Reach, for share: SnapshotShare, takesFolders: Bool = true,
+        table: NodeTable, pins: SnapshotPins, access: AccessChecker, for share: SnapshotShare, takesFolders: Bool = true,
         worksFor: @escaping @Sendable (ClaimID) -> Bool
     ) {
         self.worksFor = worksFor
         self.table = table
         self.pins = pins
-        self.reach = reach
+        self.access = access
         self.share = share
         self.takesFolders = takesFolders
     }
@@ -66,7 +66,7 @@ struct SnapshotWalk {
         guard let inode else { return nil }
         guard share.takeFile() else { throw .tooManyOpenFiles }
         let one = try self.found(inode)
-        let found = try item(one, in: folder, mayBeUsed: mayReach(path.parent, folder) && mayBeUsed([one]) == [true], key: key)
+        let found = try item(one, in: folder, mayBeUsed: maySearch(path.parent, folder) && mayBeUsed([one]) == [true], key: key)
         while let (folder, inode) = unlisted.popLast() { folder.fill(try entries(of: inode, key: key)) }
         return found
     }
@@ -131,15 +131,15 @@ struct SnapshotWalk {
     }
 
     /// Whether the holder may search the folders of a path: they may have been closed since the claim was asked for.
-    private func mayReach(_ path: StorePath, _ folder: Descriptor) -> Bool {
-        if reach.isUnlimited(share.holder) { return true }
-        guard let held = reach.held(path, by: share.holder, X_OK), let there = Self.identity(of: held) else { return false }
+    private func maySearch(_ path: StorePath, _ folder: Descriptor) -> Bool {
+        if access.isUnlimited(share.holder) { return true }
+        guard let held = access.held(path, by: share.holder, X_OK), let there = Self.identity(of: held) else { return false }
         return there == Self.identity(of: folder)
     }
 
     /// Which files the holder may read, and which folders it may search.
     private func mayBeUsed(_ found: [Found]) -> [Bool] {
-        reach.filter(found.map { ($0.inode, $0.isFolder ? X_OK : R_OK) }, share.holder)
+        access.filter(found.map { ($0.inode, $0.isFolder ? X_OK : R_OK) }, share.holder)
     }
 
     /// A folder is still to be listed.

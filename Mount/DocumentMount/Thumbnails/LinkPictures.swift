@@ -19,7 +19,7 @@ final class LinkPictures: Sendable {
     func take(_ document: StorePath) -> Set<[UInt8]> { places.withLock { $0.removeValue(forKey: document) ?? [] } }
 }
 
-extension ThumbnailService {
+extension DocumentThumbnails {
     /// Forgets the pictures of a document, its links' too. Whether there were any.
     @discardableResult
     func removePictures(of path: StorePath) -> Bool {

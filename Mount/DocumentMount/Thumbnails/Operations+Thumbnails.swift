@@ -7,58 +7,58 @@ import SystemPackage
 
 /// Looks for pictures that are not drawn yet, and who watches their folders.
 extension MountedFileSystem {
-    struct UndrawnPicture {
+    struct UnrenderedPicture {
         let path: StorePath
         let isFolder: Bool
         let size: ThumbnailSize
-        let service: ThumbnailService
+        let service: DocumentThumbnails
     }
 
     /// What is to be drawn before a name can be answered; nil if it is there, or cannot be.
-    func undrawn(_ name: BorrowedName, in folder: ThumbnailFolder, _ caller: Caller) -> UndrawnPicture? {
+    func unrendered(_ name: BorrowedName, in folder: ThumbnailFolder, _ caller: Caller) -> UnrenderedPicture? {
         let service = folder.service
         guard !isAnnouncing(caller), let path = folder.document(shownAs: EntryName(copying: name)),
-            let status = service.status(of: path), ThumbnailService.mayBeDrawn(status), service.isUndrawn(path, status, folder.size),
+            let status = service.status(of: path), DocumentThumbnails.mayBeRendered(status), service.isUnrendered(path, status, folder.size),
             !service.isFolder(folder.folder.appending(EntryName(copying: name))),
-            service.reach.may(credentials(of: caller), path, R_OK), !service.looks.isWalk(by: caller)
+            service.access.may(credentials(of: caller), path, R_OK), !service.lookups.isWalk(by: caller)
         else { return nil }
-        return UndrawnPicture(path: path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size: folder.size, service: service)
+        return UnrenderedPicture(path: path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size: folder.size, service: service)
     }
 
     /// Answers a LOOKUP when the picture is drawn, or will not be.
     func wait(
-        for picture: UndrawnPicture, _ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>
+        for picture: UnrenderedPicture, _ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>
     ) {
         // Who has many waiting finds what is there.
-        guard let share = TakenShare(.waitingLooks, of: shares, for: caller.uid) else {
+        guard let share = TakenShare(.waitingLookups, of: shares, for: caller.uid) else {
             return answerLookup(caller, in: parent, name, reply)
         }
-        let looks = picture.service.looks
+        let lookups = picture.service.lookups
         let folder = ThumbnailFolder(picture.service, picture.size, picture.path.parent).key
         let awaiting = ThumbnailAnnouncer.Awaiting(picture.service.announcer, in: folder)
         // Safe: the kernel keeps the folder's node for as long as a LOOKUP in it is not answered.
-        let awaited = ThumbnailLooks.Awaited(reply, caller, share, awaiting, in: looks) { [unowned self] reply in
+        let awaited = PendingLookups.Awaited(reply, caller, share, awaiting, in: lookups) { [unowned self] reply in
             answerLookup(caller, in: parent, name, reply)
         }
-        looks.wait(awaited)
+        lookups.wait(awaited)
         // It may be answered long before it is drawn.
-        picture.service.draw(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid) { [weak awaited] _ in
-            if let awaited { looks.finished(awaited) }
+        picture.service.render(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid) { [weak awaited] _ in
+            if let awaited { lookups.finished(awaited) }
         } isWanted: { [weak awaited] in
             awaited != nil
         }
     }
 
     /// A folder of pictures was opened.
-    func noteLook(at item: any VirtualItem, _ caller: Caller) {
+    func noteOpening(of item: any VirtualItem, _ caller: Caller) {
         guard let folder = item as? ThumbnailFolder, !isAnnouncing(caller) else { return }
         let credentials = credentials(of: caller)
         let (service, size) = (folder.service, folder.size)
-        service.looks.opened(folder.key, by: caller) { service.drawAll(in: folder.folder, [size], for: credentials) }
+        service.lookups.opened(folder.key, by: caller) { service.renderAll(in: folder.folder, [size], for: credentials) }
     }
 
     /// Whether a request only has the kernel tell of a new picture.
-    func isAnnouncing(_ caller: Caller) -> Bool { thumbnails?.announcer.maker.isCaller(caller) == true }
+    func isAnnouncing(_ caller: Caller) -> Bool { thumbnails?.announcer.replayer.isCaller(caller) == true }
 
     /// What that process is shown: nothing where a picture is to be announced, else what everyone is.
     func announcedEntry(_ name: BorrowedName, in item: any VirtualItem, _ caller: Credentials) -> Entry? {
@@ -81,27 +81,29 @@ extension MountedFileSystem {
     }
 }
 
-extension ThumbnailService {
+extension DocumentThumbnails {
     /// Whether nobody has drawn a content, nor tried to.
-    func isUndrawn(_ path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
+    func isUnrendered(_ path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
         let uri = uri(of: path)
         return found(path, uri, status, size) == nil && cache.refusal(of: uri, ThumbnailVersion(status)) == nil
     }
 
-    func isUndrawn(_ uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Bool {
+    func isUnrendered(_ uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Bool {
         cache.entry(of: uri, version, size) == nil && cache.refusal(of: uri, version) == nil
     }
 
     /// Has drawn what is not drawn in a folder, in the order of the names. - Parameter announcing: who watches the documents is told.
-    func drawAll(in folder: StorePath, _ sizes: [ThumbnailSize], for caller: Credentials, announcing: Bool = false) {
+    func renderAll(in folder: StorePath, _ sizes: [ThumbnailSize], for caller: Credentials, announcing: Bool = false) {
         guard let held = try? HeldFolder(folder, in: store), let items = try? held.items() else { return }
         let names = items.map(\.name).filter { $0.bytes.first != UInt8(ascii: ".") }
         let paths = names.map { folder.appending($0) }
-        for ((name, path), isReachable) in zip(zip(names, paths), reach.filter(paths, caller)) where isReachable && !looks.isOver {
-            guard let status = held.status(of: name), Self.mayBeDrawn(status) else { continue }
-            for size in sizes where isUndrawn(path, status, size) {
-                draw(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked, for: caller.uid) { [weak self] outcome in
-                    if announcing, case .drawn = outcome { self?.announceDocument(path) }
+        for ((name, path), isAccessible) in zip(zip(names, paths), access.filter(paths, caller))
+        where isAccessible && !lookups.isOver {
+            guard let status = held.status(of: name), Self.mayBeRendered(status) else { continue }
+            for size in sizes where isUnrendered(path, status, size) {
+                let isFolder = status.st.st_mode & S_IFMT == S_IFDIR
+                render(path, isFolder: isFolder, size, .browsed, for: caller.uid) { [weak self] outcome in
+                    if announcing, case .rendered = outcome { self?.announceDocument(path) }
                 }
             }
         }

@@ -24,10 +24,10 @@ final class SharedThumbnails: VirtualItem {
     }
 
     static let name = EntryName(".sh_thumbnails")
-    private let service: ThumbnailService
+    private let service: DocumentThumbnails
     private let place: Place
 
-    init(_ service: ThumbnailService, _ place: Place) {
+    init(_ service: DocumentThumbnails, _ place: Place) {
         self.service = service
         self.place = place
     }
@@ -54,11 +54,11 @@ final class SharedThumbnails: VirtualItem {
 
 /// `.sh_thumbnails/SIZE`.
 final class SharedThumbnailsOfSize: VirtualItem {
-    private let service: ThumbnailService
+    private let service: DocumentThumbnails
     private let place: SharedThumbnails.Place
     private let size: ThumbnailSize
 
-    init(_ service: ThumbnailService, _ place: SharedThumbnails.Place, _ size: ThumbnailSize) {
+    init(_ service: DocumentThumbnails, _ place: SharedThumbnails.Place, _ size: ThumbnailSize) {
         self.service = service
         self.place = place
         self.size = size
@@ -73,13 +73,13 @@ final class SharedThumbnailsOfSize: VirtualItem {
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         guard let document = document(ofSum: name, caller), let status = service.status(of: document, for: caller, R_OK),
-            ThumbnailService.mayBeDrawn(status)
+            DocumentThumbnails.mayBeRendered(status)
         else { throw .noSuchFileOrDirectory }
         if let entry = service.entry(of: document, size, isPersonal: isPersonal) { return entry }
-        if service.isUndrawn(document, status, size) {
-            service.draw(document, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .looked, for: caller.uid) { [service] outcome in
+        if service.isUnrendered(document, status, size) {
+            service.render(document, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .browsed, for: caller.uid) { [service] outcome in
                 // Whoever shows the document looks again.
-                if case .drawn = outcome { service.announceDocument(document) }
+                if case .rendered = outcome { service.announceDocument(document) }
             }
         }
         throw .noSuchFileOrDirectory
@@ -144,7 +144,7 @@ final class SharedNames: Sendable {
         return documents[sum]
     }
 
-    func name(ofSum sum: EntryName, in folder: StorePath, _ service: ThumbnailService) -> EntryName? {
+    func name(ofSum sum: EntryName, in folder: StorePath, _ service: DocumentThumbnails) -> EntryName? {
         guard let status = service.status(of: folder) else { return nil }
         let modified = saturatedNanoseconds(status.st.st_mtim)
         if let found = known.withLock({ $0[folder] }), found.modified == modified { return found.names[sum] }
@@ -171,9 +171,9 @@ final class SharedNames: Sendable {
     }
 }
 
-extension ThumbnailService {
+extension DocumentThumbnails {
     /// Has the kernel tell who watches a document that something about it has changed.
     func announceDocument(_ path: StorePath) {
-        announcer.announce(in: []) { [repeater] _ in _ = repeater.repeat(.changeAttributes(path.bytes)) }
+        announcer.announce(in: []) { [replayer] _ in _ = replayer.replay(.changeAttributes(path.bytes)) }
     }
 }

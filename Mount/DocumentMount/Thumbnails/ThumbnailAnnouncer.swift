@@ -9,9 +9,9 @@ import Synchronization
 /// waits in the kernel for looks in that folder, and these for pictures to be drawn, which nothing else is to wait for.
 final class ThumbnailAnnouncer: Sendable {
     /// Makes entries: knows its own process's requests.
-    let maker: Repeater
+    let replayer: Replayer
     private struct State {
-        var waiting: ArraySlice<(folder: [UInt8], announce: @Sendable (Repeater) -> Void)> = []
+        var waiting: ArraySlice<(folder: [UInt8], announce: @Sendable (Replayer) -> Void)> = []
         /// How many pictures in a folder are waited for, and when one was last.
         var awaited: [[UInt8]: (count: Int, last: Int64)] = [:]
     }
@@ -24,20 +24,20 @@ final class ThumbnailAnnouncer: Sendable {
     private let thread = Mutex<NamedThread?>(nil)
     private static let mostWaiting = 10_000
 
-    init(log: Logger) { maker = Repeater(log: log, patience: ThumbnailLooks.patience + 2_000_000_000) }
+    init(log: Logger) { replayer = Replayer(log: log, timeout: PendingLookups.timeout + 2_000_000_000) }
 
     func start() { thread.withLock { $0 = NamedThread("quire-announce") { [unowned self] in run() } } }
 
     func stop() {
         isOver.store(true, ordering: .relaxed)
-        maker.stop()
+        replayer.stop()
         wake.signal()
         thread.withLock { $0.take() }?.join()
-        maker.collect()
+        replayer.collect()
     }
 
     /// Has something in a folder announced. It may be dropped when too much waits.
-    func announce(in folder: [UInt8], _ body: @escaping @Sendable (Repeater) -> Void) {
+    func announce(in folder: [UInt8], _ body: @escaping @Sendable (Replayer) -> Void) {
         state.withLock { if $0.waiting.count < Self.mostWaiting { $0.waiting.append((folder, body)) } }
         wake.signal()
     }
@@ -66,7 +66,7 @@ final class ThumbnailAnnouncer: Sendable {
         while !isOver.load(ordering: .relaxed) {
             let (next, waits) = state.withLock { state in (take(&state, cl_monotonic_ns()), !state.waiting.isEmpty) }
             if let next {
-                next(maker)
+                next(replayer)
             } else if waits {
                 wake.wait(seconds: Double(Self.pause) / 1e9)
             } else {
@@ -76,7 +76,7 @@ final class ThumbnailAnnouncer: Sendable {
     }
 
     /// The first that may be announced now.
-    private func take(_ state: inout State, _ now: Int64) -> (@Sendable (Repeater) -> Void)? {
+    private func take(_ state: inout State, _ now: Int64) -> (@Sendable (Replayer) -> Void)? {
         state.awaited = state.awaited.filter { $0.value.count > 0 || now - $0.value.last < Self.pause }
         guard let index = state.waiting.firstIndex(where: { state.awaited[$0.folder] == nil }) else { return nil }
         return state.waiting.remove(at: index).announce

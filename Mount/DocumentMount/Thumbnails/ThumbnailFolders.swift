@@ -8,10 +8,10 @@ import SystemPackage
 
 /// `.thumbnails`: a folder for each size, in which the store's tree is again, as pictures.
 final class ThumbnailsFolder: VirtualItem {
-    private let service: ThumbnailService
+    private let service: DocumentThumbnails
     private let tag: MemoryFile
 
-    init(_ service: ThumbnailService) {
+    init(_ service: DocumentThumbnails) {
         self.service = service
         tag = MemoryFile(place: Array(".thumbnails/CACHEDIR.TAG".utf8), content: Self.tagContent, modified: service.started)
     }
@@ -19,7 +19,7 @@ final class ThumbnailsFolder: VirtualItem {
     var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(".thumbnails".utf8) }
 
-    var validity: CacheTime { ThumbnailService.validity }
+    var validity: CacheTime { DocumentThumbnails.validity }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         attributes(inode: inode, mode: 0o755, links: 2, modified: service.started)
@@ -48,12 +48,12 @@ final class ThumbnailsFolder: VirtualItem {
 /// A folder of the store, as pictures: `NAME.png` for each document that has one, and its folders. Who may list and enter it the
 /// kernel decides, as for the folder itself.
 final class ThumbnailFolder: VirtualItem {
-    let service: ThumbnailService
+    let service: DocumentThumbnails
     let size: ThumbnailSize
     /// The folder of the store.
     let folder: StorePath
 
-    init(_ service: ThumbnailService, _ size: ThumbnailSize, _ folder: StorePath) {
+    init(_ service: DocumentThumbnails, _ size: ThumbnailSize, _ folder: StorePath) {
         self.service = service
         self.size = size
         self.folder = folder
@@ -68,23 +68,23 @@ final class ThumbnailFolder: VirtualItem {
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         guard let status = service.status(of: folder), status.st.st_mode & S_IFMT == S_IFDIR else { throw .noSuchFileOrDirectory }
         return mirrored(
-            status, at: folder, service, inode: inode, mode: 0o755, links: 2, modified: max(status.st.st_mtim, service.lastDrawn(in: folder, size)))
+            status, at: folder, service, inode: inode, mode: 0o755, links: 2, modified: max(status.st.st_mtim, service.lastRendered(in: folder, size)))
     }
 
     var validity: CacheTime { service.validity(of: folder) }
 
     func checkMayUse(_ caller: Credentials) throws(Errno) {
-        guard service.reach.may(caller, folder, X_OK) else { throw .permissionDenied }
+        guard service.access.may(caller, folder, X_OK) else { throw .permissionDenied }
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
         guard path.bytes.count <= StorePath.longest else { throw .fileNameTooLong }
         if let status = service.status(of: path), status.st.st_mode & S_IFMT == S_IFDIR {
-            guard service.reach.may(caller, path, X_OK) else { throw .permissionDenied }
+            guard service.access.may(caller, path, X_OK) else { throw .permissionDenied }
             return ThumbnailFolder(service, size, path)
         }
-        guard let document = document(shownAs: name), service.reach.may(caller, document, R_OK) else { throw .noSuchFileOrDirectory }
+        guard let document = document(shownAs: name), service.access.may(caller, document, R_OK) else { throw .noSuchFileOrDirectory }
         guard let entry = service.entry(of: document, size) else { throw .noSuchFileOrDirectory }
         return entry
     }
@@ -97,8 +97,8 @@ final class ThumbnailFolder: VirtualItem {
 
     /// What is drawn, or was drawn of a version before, and the folders.
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        guard service.reach.may(caller, folder, R_OK) else { throw .permissionDenied }
-        var drawn: [(name: EntryName, path: StorePath, entry: ThumbnailEntry)] = []
+        guard service.access.may(caller, folder, R_OK) else { throw .permissionDenied }
+        var rendered: [(name: EntryName, path: StorePath, entry: ThumbnailEntry)] = []
         var folders: [(EntryName, any VirtualItem)] = []
         let held = try HeldFolder(folder, in: service.store)
         let items = try held.items()
@@ -108,19 +108,19 @@ final class ThumbnailFolder: VirtualItem {
             let path = folder.appending(item.name)
             if item.isFolder { folders.append((item.name, ThumbnailFolder(service, size, path))) }
             guard let shown = Self.name(of: item.name), !namesOfFolders.contains(shown), let status = held.status(of: item.name),
-                ThumbnailService.mayBeDrawn(status), let entry = service.anyEntry(of: path, status, size, validity: service.validity(of: item.name, in: held))
+                DocumentThumbnails.mayBeRendered(status), let entry = service.anyEntry(of: path, status, size, validity: service.validity(of: item.name, in: held))
             else { continue }
-            drawn.append((shown, path, entry))
+            rendered.append((shown, path, entry))
         }
         // They are there: nothing need be asked for who may read all.
-        if !service.reach.isUnlimited(caller) { drawn = zip(drawn, service.reach.filter(drawn.map(\.path), caller)).filter(\.1).map(\.0) }
-        return folders + drawn.map { ($0.name, $0.entry) }
+        if !service.access.isUnlimited(caller) { rendered = zip(rendered, service.access.filter(rendered.map(\.path), caller)).filter(\.1).map(\.0) }
+        return folders + rendered.map { ($0.name, $0.entry) }
     }
 
     /// Takes the picture from the cache: it is drawn again when somebody looks.
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         guard let entry = try found(name, caller) as? ThumbnailEntry else { throw .isDirectory }
-        guard service.reach.may(caller, entry.document, W_OK) else { throw .permissionDenied }
+        guard service.access.may(caller, entry.document, W_OK) else { throw .permissionDenied }
         service.forget(entry.document, size)
     }
 
@@ -131,7 +131,7 @@ final class ThumbnailFolder: VirtualItem {
 
 /// A document's picture.
 final class ThumbnailEntry: VirtualItem {
-    private let service: ThumbnailService
+    private let service: DocumentThumbnails
     let document: StorePath
     private let size: ThumbnailSize
     private let uri: String
@@ -144,7 +144,7 @@ final class ThumbnailEntry: VirtualItem {
     private let isTold = Atomic<Bool>(false)
 
     init(
-        _ service: ThumbnailService, _ document: StorePath, _ size: ThumbnailSize, uri: String, _ status: cl_status,
+        _ service: DocumentThumbnails, _ document: StorePath, _ size: ThumbnailSize, uri: String, _ status: cl_status,
         _ entry: ThumbnailCache.Entry, isPersonal: Bool = false, validity: CacheTime? = nil
     ) {
         known = Mutex(validity)
@@ -159,7 +159,7 @@ final class ThumbnailEntry: VirtualItem {
 
     var type: mode_t { S_IFREG }
     /// With when it was drawn: another picture is another file, so that the kernel's pages of it hold.
-    var key: [UInt8] { Array(".thumbnails/\(size.rawValue)/".utf8) + document.bytes + Array("\0\(entry.drawn) \(entry.length)".utf8) }
+    var key: [UInt8] { Array(".thumbnails/\(size.rawValue)/".utf8) + document.bytes + Array("\0\(entry.rendered) \(entry.length)".utf8) }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
         // The kernel keeps an item for as long as it knows its node; what others have put in the document's place meanwhile may be
@@ -171,13 +171,13 @@ final class ThumbnailEntry: VirtualItem {
         if status.st.st_mode & S_IFMT == S_IFDIR { status.st.st_mode &= ~0o444 | (status.st.st_mode & 0o111) << 2 }
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length),
-            modified: timespec(since1970: entry.drawn), validity: validity)
+            modified: timespec(since1970: entry.rendered), validity: validity)
     }
 
     /// Found out once: an item is made at each look.
     private let known: Mutex<CacheTime?>
     var validity: CacheTime {
-        if isPersonal && service.reach.actsForCallers { return .none }
+        if isPersonal && service.access.actsForCallers { return .none }
         return known.withLock { known in
             if let known { return known }
             let found = service.validity(of: document)
@@ -229,7 +229,7 @@ extension VirtualItem {
     /// The item's attributes, with the owner of what it stands for, and those of `mode` that its mode allows. Of what has an access
     /// list, which the kernel does not see here, all of `mode`: each look is then decided by the daemon.
     func mirrored(
-        _ status: cl_status, at path: StorePath, _ service: ThumbnailService, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0,
+        _ status: cl_status, at path: StorePath, _ service: DocumentThumbnails, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0,
         modified: timespec, validity: CacheTime? = nil
     ) -> stat {
         guard validity ?? service.validity(of: path) != .none else {

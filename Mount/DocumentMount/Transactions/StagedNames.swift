@@ -24,7 +24,7 @@ final class StagedNames: Sendable {
         /// What was copied, with a lookup counted: locks on it hold for its copy.
         var document: Node?
         /// Where the version stood for everybody before the claim put it under the name.
-        var origin: Workspaces.Place?
+        var origin: ClaimTransactions.Place?
 
         /// A folder, which stays in the store until the claim ends, with what the claim has removed in it.
         var isRemovedFolder: Bool { hidden == nil && base?.type == S_IFDIR }

@@ -7,42 +7,42 @@ import SystemPackage
 
 /// `.recents`: links to the documents the caller used last, newest first; a link's time is when. `rm` forgets one.
 final class RecentsFolder: VirtualItem {
-    private let keeper: IndexKeeper
-    let reach: Reach
+    private let indexer: Indexer
+    let access: AccessChecker
     let cache: ListingCache
     /// What a person looks through; `quire recents --limit` shows more.
     static let shown = 200
 
-    init(keeper: IndexKeeper, reach: Reach, shares: UserShares) {
-        self.keeper = keeper
-        self.reach = reach
-        cache = ListingCache(shares) { keeper.generation.load(ordering: .relaxed) }
+    init(indexer: Indexer, access: AccessChecker, shares: UserShares) {
+        self.indexer = indexer
+        self.access = access
+        cache = ListingCache(shares) { indexer.generation.load(ordering: .relaxed) }
     }
 
     var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(".recents".utf8) }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        keeper.catchUp()
-        let newest = reachable(caller, limit: 1).first?.used
+        indexer.catchUp()
+        let newest = accessible(caller, limit: 1).first?.used
         return attributes(
             inode: inode, mode: 0o777, links: 2, modified: timespec(newest ?? Timestamp(nanoseconds: 0)))
     }
 
     /// The caller's recents, newest first, without what they may not reach.
     func recents(_ caller: Credentials, limit: Int) -> [RecentUse] {
-        keeper.catchUp()
-        return reachable(caller, limit: limit)
+        indexer.catchUp()
+        return accessible(caller, limit: limit)
     }
 
-    private func reachable(_ caller: Credentials, limit: Int) -> [RecentUse] {
+    private func accessible(_ caller: Credentials, limit: Int) -> [RecentUse] {
         var found: [RecentUse] = []
         // Some may be out of reach: ask for more until there are enough.
         var asked = limit
         while true {
-            guard let uses = try? keeper.index.recents(of: UserID(caller.uid), limit: asked) else { return [] }
-            let reachable = reach.filter(uses.map(\.path), caller)
-            found = zip(uses, reachable).filter(\.1).map(\.0)
+            guard let uses = try? indexer.index.recents(of: UserID(caller.uid), limit: asked) else { return [] }
+            let accessible = access.filter(uses.map(\.path), caller)
+            found = zip(uses, accessible).filter(\.1).map(\.0)
             if found.count >= limit || uses.count < asked { return Array(found.prefix(limit)) }
             asked = asked < Int.max / 4 ? asked * 4 : Int.max
         }
@@ -50,8 +50,8 @@ final class RecentsFolder: VirtualItem {
 
     private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {
         cache.listing(of: key, for: caller, isShown: isShown) {
-            var listing = VirtualListing(generation: keeper.generation.load(ordering: .relaxed))
-            for use in reachable(caller, limit: Self.shown) {
+            var listing = VirtualListing(generation: indexer.generation.load(ordering: .relaxed))
+            for use in accessible(caller, limit: Self.shown) {
                 guard let name = use.path.lastName else { continue }
                 listing.add(name, link(use))
             }
@@ -64,11 +64,11 @@ final class RecentsFolder: VirtualItem {
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        keeper.catchUp()
+        indexer.catchUp()
         // Equal names have numbers by their order: what was listed as `note (2)` stays that while others are forgotten.
         if let link = cache.shownBefore(of: key, for: caller)?[name] as? VirtualLink,
-            let use = try? keeper.index.recentUse(of: link.document, by: UserID(caller.uid)),
-            reach.may(caller, use.path, R_OK)
+            let use = try? indexer.index.recentUse(of: link.document, by: UserID(caller.uid)),
+            access.may(caller, use.path, R_OK)
         {
             return self.link(use)
         }
@@ -77,12 +77,12 @@ final class RecentsFolder: VirtualItem {
     }
 
     func links(_ caller: Credentials) -> VirtualListing? {
-        keeper.catchUp()
+        indexer.catchUp()
         return listing(caller, isShown: false)
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        keeper.catchUp()
+        indexer.catchUp()
         return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
     }
 
@@ -93,9 +93,9 @@ final class RecentsFolder: VirtualItem {
 
     /// False if the index could not be written.
     func forget(_ path: StorePath, _ caller: Credentials) -> Bool {
-        keeper.catchUp()
-        defer { keeper.noteChange(toTags: false) }
-        return (try? keeper.index.forgetRecent(at: path, of: UserID(caller.uid))) != nil
+        indexer.catchUp()
+        defer { indexer.noteChange(toTags: false) }
+        return (try? indexer.index.forgetRecent(at: path, of: UserID(caller.uid))) != nil
     }
 }
 

@@ -30,17 +30,17 @@ final class TagFolder: VirtualItem {
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        shared.keeper.catchUp()
+        shared.indexer.catchUp()
         return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
     }
 
     func links(_ caller: Credentials) -> VirtualListing? {
-        shared.keeper.catchUp()
+        shared.indexer.catchUp()
         return listing(caller, isShown: false)
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        shared.keeper.catchUp()
+        shared.indexer.catchUp()
         if let item = shared.cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }
         if let item = listed(name, caller) ?? joined(name, caller) { return item }
         if let document = shared.freshLink(name, in: key, of: caller) {
@@ -55,7 +55,7 @@ final class TagFolder: VirtualItem {
         }
         guard let item = listing[name] else { return nil }
         // A document may have been written since, which makes no list void; its link's time is another then.
-        guard let link = item as? VirtualLink, shared.keeper.written.mayHave(link.document, after: listing.generation) else {
+        guard let link = item as? VirtualLink, shared.indexer.written.mayHave(link.document, after: listing.generation) else {
             return item
         }
         return current(item, caller)
@@ -87,8 +87,8 @@ final class TagFolder: VirtualItem {
         guard let link = item as? VirtualLink else {
             return (item as? TagFolder).flatMap { shared.isShown($0.tags[0], to: caller) ? $0 : nil }
         }
-        guard let document = try? shared.keeper.index.document(at: link.document), tags.allSatisfy(document.tags.contains),
-            shared.reach.may(caller, document.path, R_OK)
+        guard let document = try? shared.indexer.index.document(at: link.document), tags.allSatisfy(document.tags.contains),
+            shared.access.may(caller, document.path, R_OK)
         else { return nil }
         return self.link(document.path, document.modified)
     }
@@ -112,7 +112,7 @@ final class TagFolder: VirtualItem {
 
     /// The tags one level down that the caller may know of.
     private func subtags(_ caller: Credentials) -> [Tag] {
-        guard tags.count <= 1, let known = try? shared.keeper.index.tags(nestedIn: tags.first) else { return [] }
+        guard tags.count <= 1, let known = try? shared.indexer.index.tags(nestedIn: tags.first) else { return [] }
         var shown: Set<Tag> = []
         let level = tags.first?.components.count ?? 0
         for summary in known {

@@ -8,7 +8,7 @@ import SystemPackage
 extension TagFolders {
     /// Throws .fileExists only for a tag that the caller may know of; any other is theirs from now on, too.
     func makeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
-        keeper.catchUp()
+        indexer.catchUp()
         guard !isShown(tag, to: caller) else { throw .fileExists }
         guard mayKeepMore(caller) else { throw .diskQuotaExceeded }
         try keep([tag], caller)
@@ -16,13 +16,13 @@ extension TagFolders {
 
     /// Whether the caller's share of tags that show without documents has room: each listing of `.tags` goes through all of all users.
     private func mayKeepMore(_ caller: Credentials) -> Bool {
-        (try? keeper.index.mayKeepTag(UserID(caller.uid))) ?? true
+        (try? indexer.index.mayKeepTag(UserID(caller.uid))) ?? true
     }
 
     func removeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
-        keeper.catchUp()
+        indexer.catchUp()
         guard !hasEntries(tag, for: caller) else { throw .directoryNotEmpty }
-        try changing(caller) { () throws(IndexError) in try keeper.index.stopKeepingTag(tag, by: keeping(caller)) }
+        try changing(caller) { () throws(IndexError) in try indexer.index.stopKeepingTag(tag, by: keeping(caller)) }
         tags.noteRemoval([], removedTags: [tag], caller)
     }
 
@@ -33,7 +33,7 @@ extension TagFolders {
 
     /// Takes tags from a document. A tag that loses its last document this way stays, empty, like any folder.
     func remove(_ removed: [Tag], from path: StorePath, _ caller: Credentials) throws(Errno) {
-        guard let document = try? keeper.index.document(at: path) else { throw .noSuchFileOrDirectory }
+        guard let document = try? indexer.index.document(at: path) else { throw .noSuchFileOrDirectory }
         try tags.remove(removed, from: document, caller)
         try keep(removed, caller)
     }
@@ -51,19 +51,19 @@ extension TagFolders {
     /// .noSuchFileOrDirectory for a tag the caller may not know of, .directoryNotEmpty if the new one's folder shows them
     /// anything, .invalidArgument for one nested in itself.
     func renameTag(_ old: Tag, to new: Tag, _ caller: Credentials) throws(Errno) {
-        keeper.catchUp()
+        indexer.catchUp()
         guard isShown(old, to: caller) else { throw .noSuchFileOrDirectory }
         guard !new.isNested(in: old) else { throw .invalidArgument }
         guard old == new || !hasEntries(new, for: caller) else { throw .directoryNotEmpty }
-        var documents = (try? keeper.index.documents(inside: old)) ?? []
+        var documents = (try? indexer.index.documents(inside: old)) ?? []
         var share = TagShare.all
         if let user = keeping(caller) {
-            documents = reachable(documents, caller)
+            documents = accessible(documents, caller)
             share = .of(user, documents: Set(documents.map(\.id)))
         }
-        guard !reach.filter(documents.map(\.path), caller, mode: W_OK).contains(false) else { throw .permissionDenied }
+        guard !access.filter(documents.map(\.path), caller, mode: W_OK).contains(false) else { throw .permissionDenied }
         var affected: [Document] = []
-        try changing(caller) { () throws(IndexError) in affected = try keeper.index.renameTag(old, to: new, for: share) }
+        try changing(caller) { () throws(IndexError) in affected = try indexer.index.renameTag(old, to: new, for: share) }
         guard !tags.liveInIndex else { return }
         for document in affected {
             try tags.change(document.path, caller) { tags in
@@ -79,8 +79,8 @@ extension TagFolders {
 
     /// Brings back what the caller's last bulk removal took; how many documents got a tag back. Nil if there was none.
     func undoRemoval(_ caller: Credentials) throws(Errno) -> Int? {
-        keeper.catchUp()
-        guard let batch = try? keeper.index.lastTagRemovalBatch(of: UserID(caller.uid)) else { return nil }
+        indexer.catchUp()
+        guard let batch = try? indexer.index.lastTagRemovalBatch(of: UserID(caller.uid)) else { return nil }
         try keep(batch.tags, caller)
         var restored = 0
         for removal in batch.removals {
@@ -91,7 +91,7 @@ extension TagFolders {
                 // The document went, or is no longer the caller's.
             }
         }
-        try changing(caller) { () throws(IndexError) in try keeper.index.clearBatch(batch.id) }
+        try changing(caller) { () throws(IndexError) in try indexer.index.clearBatch(batch.id) }
         return restored
     }
 
@@ -99,7 +99,7 @@ extension TagFolders {
     private func keep(_ tags: [Tag], _ caller: Credentials) throws(Errno) {
         guard mayKeepMore(caller) else { return touch(caller) }
         try changing(caller) { () throws(IndexError) in
-            for tag in tags { try keeper.index.keepTag(tag, by: UserID(caller.uid)) }
+            for tag in tags { try indexer.index.keepTag(tag, by: UserID(caller.uid)) }
         }
     }
 
@@ -121,7 +121,7 @@ extension Errno {
             case .noSuchTag: .noSuchFileOrDirectory
             case .tagInsideItself: .invalidArgument
             case .diskFull: .noSpace
-            case .busy, .gatherSuperseded: .resourceTemporarilyUnavailable
+            case .busy, .scanSuperseded: .resourceTemporarilyUnavailable
             default: .ioError
             }
     }

@@ -10,8 +10,8 @@ import SystemPackage
 /// reach a document that has it; any other tag is to them as if it were not there.
 final class TagFolders: Sendable {
     let tags: TagStore
-    let keeper: IndexKeeper
-    let reach: Reach
+    let indexer: Indexer
+    let access: AccessChecker
     let cache: ListingCache
     /// Absolute paths that lead into the store, for links made by absolute paths.
     private let prefixes: [[UInt8]]
@@ -19,37 +19,37 @@ final class TagFolders: Sendable {
     private let changes = Guarded<[uid_t: Int64]>([:])
     private let started = Clock.now
 
-    init(tags: TagStore, keeper: IndexKeeper, reach: Reach, shares: UserShares, prefixes: [[UInt8]]) {
+    init(tags: TagStore, indexer: Indexer, access: AccessChecker, shares: UserShares, prefixes: [[UInt8]]) {
         self.tags = tags
-        self.keeper = keeper
-        self.reach = reach
+        self.indexer = indexer
+        self.access = access
         self.prefixes = prefixes
-        cache = ListingCache(shares) { keeper.tagGeneration.load(ordering: .relaxed) }
+        cache = ListingCache(shares) { indexer.tagGeneration.load(ordering: .relaxed) }
     }
 
     // MARK: Who sees what
 
     /// When a tag last changed, for the folders' times: by the caller, since what others do is not to be told.
     func lastChange(for caller: Credentials) -> Int64 {
-        changes.withLock { reach.isUnlimited(caller) ? $0.values.max() : $0[caller.uid] } ?? started
+        changes.withLock { access.isUnlimited(caller) ? $0.values.max() : $0[caller.uid] } ?? started
     }
 
     func touch(_ caller: Credentials) {
         changes.withLock { $0[caller.uid] = Clock.now }
-        keeper.noteChange(toTags: true)
+        indexer.noteChange(toTags: true)
     }
 
-    var generation: UInt64 { keeper.generation.load(ordering: .relaxed) }
+    var generation: UInt64 { indexer.generation.load(ordering: .relaxed) }
 
     /// Whether the caller may know of a tag, or of one nested in it.
     func isShown(_ tag: Tag, to caller: Credentials) -> Bool {
-        guard (try? keeper.index.knows(tag)) == true else { return false }
+        guard (try? indexer.index.knows(tag)) == true else { return false }
         return hasDocuments(tag, for: caller) || isKept(nestedIn: tag, orItself: true, by: caller)
     }
 
     func isShown(_ summary: TagSummary, to caller: Credentials) -> Bool {
         // Those that others keep and no document has cost no query; those nested in it have summaries of their own.
-        reach.isUnlimited(caller) || summary.keepers.contains(UserID(caller.uid))
+        access.isUnlimited(caller) || summary.creators.contains(UserID(caller.uid))
             || summary.count > 0 && hasDocuments(summary.tag, for: caller)
     }
 
@@ -59,19 +59,19 @@ final class TagFolders: Sendable {
     }
 
     private func isKept(nestedIn tag: Tag, orItself: Bool, by caller: Credentials) -> Bool {
-        (try? keeper.index.isKept(nestedIn: tag, orItself: orItself, by: keeping(caller))) == true
+        (try? indexer.index.isKept(nestedIn: tag, orItself: orItself, by: keeping(caller))) == true
     }
 
     /// Whose keeping of tags the caller sees and ends: their own, or with nil everyone's.
-    func keeping(_ caller: Credentials) -> UserID? { reach.isUnlimited(caller) ? nil : UserID(caller.uid) }
+    func keeping(_ caller: Credentials) -> UserID? { access.isUnlimited(caller) ? nil : UserID(caller.uid) }
 
     /// Whether the caller can reach a document that has the tag or one nested in it.
     private func hasDocuments(_ tag: Tag, for caller: Credentials) -> Bool {
         // The first few answer nearly always.
         for limit in [16, Int.max] {
-            guard let documents = try? keeper.index.documents(inside: tag, limit: limit) else { return false }
-            if reach.isUnlimited(caller) { return !documents.isEmpty }
-            if reach.reachesAny(of: documents.map(\.path), caller) { return true }
+            guard let documents = try? indexer.index.documents(inside: tag, limit: limit) else { return false }
+            if access.isUnlimited(caller) { return !documents.isEmpty }
+            if access.mayReadAny(of: documents.map(\.path), caller) { return true }
             if documents.count < limit { return false }
         }
         return false
@@ -79,22 +79,22 @@ final class TagFolders: Sendable {
 
     /// The documents within the caller's reach that have all of the tags, in the order of their paths.
     func documents(tagged tags: [Tag], named name: EntryName? = nil, _ caller: Credentials) -> [TagEntry] {
-        reachable((try? keeper.index.documents(tagged: tags, named: name)) ?? [], caller)
+        accessible((try? indexer.index.documents(tagged: tags, named: name)) ?? [], caller)
             .sorted { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) }
     }
 
-    func reachable(_ documents: [TagEntry], _ caller: Credentials) -> [TagEntry] {
-        zip(documents, reach.filter(documents.map(\.path), caller)).filter(\.1).map(\.0)
+    func accessible(_ documents: [TagEntry], _ caller: Credentials) -> [TagEntry] {
+        zip(documents, access.filter(documents.map(\.path), caller)).filter(\.1).map(\.0)
     }
 
     /// Every tag the caller may know of, with how many documents within their reach have it.
     func counts(for caller: Credentials) -> [(name: String, count: Int)] {
-        keeper.catchUp()
-        let known = (try? keeper.index.tags()) ?? []
-        if reach.isUnlimited(caller) { return known.map { ($0.tag.text, $0.count) } }
+        indexer.catchUp()
+        let known = (try? indexer.index.tags()) ?? []
+        if access.isUnlimited(caller) { return known.map { ($0.tag.text, $0.count) } }
         return known.compactMap { summary in
             let count = documents(tagged: [summary.tag], caller).count
-            return count > 0 || summary.keepers.contains(UserID(caller.uid)) ? (summary.tag.text, count) : nil
+            return count > 0 || summary.creators.contains(UserID(caller.uid)) ? (summary.tag.text, count) : nil
         }
     }
 
@@ -115,7 +115,7 @@ final class TagFolders: Sendable {
         names.removeAll { $0.elementsEqual(".".utf8) }
         guard let path = StorePath(parsing: names.joined(separator: [slash])), !path.isRoot else { return nil }
         // One answer for what is not there and what the caller may not reach.
-        guard reach.may(caller, path, R_OK), case .document = keeper.reader.look(at: path) else { return nil }
+        guard access.may(caller, path, R_OK), case .document = indexer.reader.status(at: path) else { return nil }
         return path
     }
 

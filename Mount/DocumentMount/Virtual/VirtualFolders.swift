@@ -23,11 +23,11 @@ final class VirtualFolders: Sendable {
         let thumbnailer: Thumbnailer
         /// How the store is browsed.
         let mountPoint: [UInt8]
-        let reach: Reach
+        let access: AccessChecker
         let isListed: Bool
     }
 
-    init(_ parts: Parts, thumbnails: ThumbnailService) {
+    init(_ parts: Parts, thumbnails: DocumentThumbnails) {
         previews = PreviewsFolder(PreviewService(thumbnails), .root)
         folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails)]))
         listed = parts.isListed

@@ -3,7 +3,7 @@ import StorePrimitives
 
 /// What a virtual folder shows one user: items under distinct names, in order.
 struct VirtualListing: Sendable {
-    /// What `IndexKeeper.generation` was when the list was made.
+    /// What `Indexer.generation` was when the list was made.
     let generation: UInt64
     private(set) var entries: [(name: EntryName, item: any VirtualItem)] = []
     private var places: [EntryName: Int] = [:]

@@ -11,7 +11,7 @@
 #include "messages.h"
 #include "mounts.h"
 #include "processes.h"
-#include "repeats.h"
+#include "replay.h"
 #include "ring.h"
 #include "versions.h"
 #include "watch.h"

@@ -7,37 +7,37 @@ public struct ClaimID: Hashable, Comparable, Sendable {
     public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// How an item is to be read. The names are those of `NSFileCoordinator.ReadingOptions`.
-public struct ReadingOptions: OptionSet, Hashable, Sendable {
+/// How an item is to be read. The names are those of `NSFileCoordinator.ClaimReadingOptions`.
+public struct ClaimReadingOptions: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// What was published last, without a wait for saves under way.
-    public static let immediately = ReadingOptions(rawValue: 1)
+    public static let immediately = ClaimReadingOptions(rawValue: 1)
     /// Presenters are not asked to save first.
-    public static let withoutChanges = ReadingOptions(rawValue: 2)
+    public static let withoutChanges = ClaimReadingOptions(rawValue: 2)
     /// Name, dates and attributes only: there is no snapshot, and no wait.
-    public static let metadataOnly = ReadingOptions(rawValue: 4)
+    public static let metadataOnly = ClaimReadingOptions(rawValue: 4)
     /// A document that somebody writes in place, and that can be neither cloned nor copied, is granted as it is.
-    public static let live = ReadingOptions(rawValue: 8)
+    public static let live = ClaimReadingOptions(rawValue: 8)
 }
 
-/// How an item is to be written. The names are those of `NSFileCoordinator.WritingOptions`.
-public struct WritingOptions: OptionSet, Hashable, Sendable {
+/// How an item is to be written. The names are those of `NSFileCoordinator.ClaimWritingOptions`.
+public struct ClaimWritingOptions: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// What is there is changed: presenters save first.
-    public static let merging = WritingOptions(rawValue: 1)
+    public static let merging = ClaimWritingOptions(rawValue: 1)
     /// What is there is replaced by another document: what presenters have not saved is lost.
-    public static let replacing = WritingOptions(rawValue: 2)
-    public static let moving = WritingOptions(rawValue: 4)
+    public static let replacing = ClaimWritingOptions(rawValue: 2)
+    public static let moving = ClaimWritingOptions(rawValue: 4)
     /// Presenters make room for the deletion first.
-    public static let deleting = WritingOptions(rawValue: 8)
+    public static let deleting = ClaimWritingOptions(rawValue: 8)
     /// Tags, comments and dates only: other processes may go on writing the content.
-    public static let metadataOnly = WritingOptions(rawValue: 16)
+    public static let metadataOnly = ClaimWritingOptions(rawValue: 16)
     /// Of a folder all that is in it too, whatever else it is written for.
-    public static let contents = WritingOptions(rawValue: 32)
+    public static let contents = ClaimWritingOptions(rawValue: 32)
 
     /// Whether a claim with these on a folder covers everything in it.
     public var coversContents: Bool { !isDisjoint(with: [.replacing, .moving, .deleting, .contents]) }
@@ -46,8 +46,8 @@ public struct WritingOptions: OptionSet, Hashable, Sendable {
 /// One item of a claim, and what it is claimed for.
 public struct ClaimIntent: Hashable, Sendable {
     public enum Access: Hashable, Sendable {
-        case reading(ReadingOptions)
-        case writing(WritingOptions)
+        case reading(ClaimReadingOptions)
+        case writing(ClaimWritingOptions)
     }
 
     /// The item; nothing needs to be there.

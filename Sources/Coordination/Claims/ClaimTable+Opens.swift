@@ -26,17 +26,17 @@ extension ClaimTable {
     /// The claim in whose name a process writes an item, so that what it saves is published with the claim; nil if there is
     /// none. Of several the one granted last.
     /// - Parameter ending: those that are not asked any more.
-    public func workspace(of writer: Claimant, writing path: StorePath, besides ending: Set<ClaimID> = []) -> ClaimID? {
-        workspaces(writing: path).filter { !ending.contains($0) && claims[$0]?.serves(writer) == true }.max()
+    public func transaction(of writer: Claimant, writing path: StorePath, besides ending: Set<ClaimID> = []) -> ClaimID? {
+        transactions(writing: path).filter { !ending.contains($0) && claims[$0]?.serves(writer) == true }.max()
     }
 
     /// The claim within which another was asked for, and in whose name the same item is written; nil if there is none.
-    public func outerWorkspace(of id: ClaimID, writing path: StorePath) -> ClaimID? {
+    public func outerTransaction(of id: ClaimID, writing path: StorePath) -> ClaimID? {
         guard let inner = claims[id]?.request else { return nil }
-        return workspaces(writing: path).filter { $0 < id && isWithin(inner, $0) }.max()
+        return transactions(writing: path).filter { $0 < id && isWithin(inner, $0) }.max()
     }
 
-    private func workspaces(writing path: StorePath) -> [ClaimID] {
+    private func transactions(writing path: StorePath) -> [ClaimID] {
         items.excluding(path).flatMap { $0.filter { claims[$0]?.phase == .granted } }
     }
 

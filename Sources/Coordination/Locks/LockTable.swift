@@ -23,7 +23,7 @@
 /// the locks and waiters of one document, except where it says otherwise; nothing is kept for a document without locks.
 public struct LockTable: Sendable {
     /// How long a non-blocking request waits for a RELEASE, in nanoseconds.
-    public let releasePatience: UInt64
+    public let releaseTimeout: UInt64
 
     /// Documents with a lock held. A document has no waiters without one, for nothing would keep them waiting.
     var documents: [LockedDocument: DocumentLocks] = [:]
@@ -37,9 +37,9 @@ public struct LockTable: Sendable {
     private var lastWaiter: UInt64 = 0
 
     /// The default of 20 ms is far longer than a RELEASE takes to arrive and too short to be noticed.
-    public init(releasePatience: Duration = .milliseconds(20)) {
-        let (seconds, attoseconds) = releasePatience.components
-        self.releasePatience = UInt64(clamping: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    public init(releaseTimeout: Duration = .milliseconds(20)) {
+        let (seconds, attoseconds) = releaseTimeout.components
+        self.releaseTimeout = UInt64(clamping: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
     /// Whether nothing is held and nobody waits. O(1).
@@ -78,7 +78,7 @@ public struct LockTable: Sendable {
             if blocking {
                 park(lock, until: nil)
             } else if onlyFlushedHandlesConflict(with: lock) {
-                park(lock, until: now &+ releasePatience)
+                park(lock, until: now &+ releaseTimeout)
             } else {
                 .refused
             }

@@ -38,7 +38,7 @@ public struct Presenter: Hashable, Sendable {
     }
 
     /// Whether what somebody does is its own doing, of which it is neither asked nor told.
-    func isOwn(_ doer: Claimant) -> Bool { owner.includes(doer, since: moment) }
+    func isOwn(_ actor: Claimant) -> Bool { owner.includes(actor, since: moment) }
 }
 
 /// What a presenter is asked, to be answered when it is done.
@@ -49,7 +49,7 @@ public struct PresenterQuestion: Hashable, Sendable {
         public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
     }
 
-    public enum Access: Hashable, Sendable {
+    public enum AskedAccess: Hashable, Sendable {
         case reading
         case writing
     }
@@ -59,7 +59,7 @@ public struct PresenterQuestion: Hashable, Sendable {
     public struct Matter: Hashable, Sendable {
         /// The item that is claimed or opened: the presented one, or one in it, or a folder that holds it.
         public let item: StorePath
-        public let access: Access
+        public let access: AskedAccess
         /// Whether it is to save what it has not saved.
         public let savesChanges: Bool
         /// Whether the item will be gone.

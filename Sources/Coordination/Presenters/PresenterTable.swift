@@ -109,8 +109,8 @@ public struct PresenterTable: Sendable {
         contents ? all.showing(item, of: user) + all.within(item, of: user) : all.showing(item, of: user)
     }
 
-    private func without(_ doer: Claimant, _ ids: [PresenterID]) -> [PresenterID] {
-        ids.filter { presenters[$0]?.isOwn(doer) == false }.sorted()
+    private func without(_ actor: Claimant, _ ids: [PresenterID]) -> [PresenterID] {
+        ids.filter { presenters[$0]?.isOwn(actor) == false }.sorted()
     }
 
     // MARK: - Asking
@@ -130,14 +130,14 @@ public struct PresenterTable: Sendable {
         of intents: [ClaimIntent], by asker: Claimant
     ) -> [(one: Audience, matter: PresenterQuestion.Matter)] {
         var found: [(Audience, PresenterQuestion.Matter)] = []
-        var looked: [UInt32: Int] = [:]
+        var counted: [UInt32: Int] = [:]
         for intent in intents {
             guard let matter = intent.matter else { continue }
             let near = all.nearest(intent.path, contents: intent.coversContents, mostOfUser: Self.mostForClaim)
             for id in near.sorted() {
                 guard let presenter = presenters[id] else { continue }
-                looked[presenter.account, default: 0] += 1
-                guard looked[presenter.account, default: 0] <= Self.mostForClaim else { continue }
+                counted[presenter.account, default: 0] += 1
+                guard counted[presenter.account, default: 0] <= Self.mostForClaim else { continue }
                 guard presenter.isAsked, !presenter.isOwn(asker) else { continue }
                 let item = presenter.path.isInside(intent.path) ? presenter.path : intent.path
                 found.append((Audience(presenter: id, item: item), matter))

@@ -108,7 +108,7 @@ extension DocumentSaves {
     mutating func finish(_ index: Int) -> SaveStep {
         let save = saves[index]
         if isHeld(save.working) { return .none }
-        if save.phase == .open, save.isDoomed { return discard(index) }
+        if save.phase == .open, save.isToBeDiscarded { return discard(index) }
         return .publish(save.working, .closed)
     }
 

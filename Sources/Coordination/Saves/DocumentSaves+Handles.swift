@@ -28,7 +28,7 @@ extension DocumentSaves {
     /// - Parameter truncatingMakesRoom: the room that the published version takes would do.
     public mutating func writeFailed(_ handle: SaveHandle, errno: Int32, truncatingMakesRoom: Bool) -> SaveStep {
         guard let writer = writers[handle], let index = index(of: writer.version) else { return .none }
-        if truncatingMakesRoom, !saves[index].isDoomed { return .publish(writer.version, .outOfRoom) }
+        if truncatingMakesRoom, !saves[index].isToBeDiscarded { return .publish(writer.version, .outOfRoom) }
         // Others of a redirection may make good for one that was killed, but not for what could not be written.
         if !writer.isJoined, saves[index].fault == nil || saves[index].isRedirected {
             saves[index].fault = .writeFailed(errno)
@@ -55,14 +55,14 @@ extension DocumentSaves {
     public mutating func sync(_ handle: SaveHandle) -> SaveStep {
         markOpen(handle)
         guard let version = writers[handle]?.version, let index = index(of: version) else { return .none }
-        guard saves[index].isDoomed else { return .publish(version, .synced) }
+        guard saves[index].isToBeDiscarded else { return .publish(version, .synced) }
         return saves[index].fault?.errno.map { .refuse($0) } ?? .none
     }
 
     /// Before a rename or link of the document's name: the saves of the caller's lineage that are to be published first
     /// (rule 7). If that fails, so does the rename.
     public func renaming(by caller: SaveCaller) -> [SaveStep] {
-        saves.filter { $0.isLineage(caller) && !$0.isDoomed }.map { .publish($0.working, .renamed) }
+        saves.filter { $0.isLineage(caller) && !$0.isToBeDiscarded }.map { .publish($0.working, .renamed) }
     }
 
     mutating func startedOver(_ index: Int, _ now: UInt64) {

@@ -41,9 +41,9 @@ extension DocumentSaves {
         switch route {
         case .begin: return route
         case .refuse: break
-        case .sendOn(let version): return sendOn(request, to: version, begins: false, now)
-        case .serve(let version, _, _) where request.flags.contains(.creates) && canBeSentOn(request):
-            return sendOn(request, to: version, begins: false, now)
+        case .retry(let version): return retry(request, to: version, begins: false, now)
+        case .serve(let version, _, _) where request.flags.contains(.creates) && canRetry(request):
+            return retry(request, to: version, begins: false, now)
         case .serve(let version, let kind, _): return .serve(version, kind, then: serve(request, version, kind, now))
         }
         return route
@@ -62,7 +62,7 @@ extension DocumentSaves {
             Save(
                 working: working, opener: opener, isRelayed: request.caller.isRelay, moment: moment, began: now, basis: basis,
                 members: [opener], lastActivity: now))
-        if canBeSentOn(request) { return sendOn(request, to: working, begins: true, now) }
+        if canRetry(request) { return retry(request, to: working, begins: true, now) }
         return .serve(working, .transactional, then: serve(request, working, .transactional, now))
     }
 
@@ -83,17 +83,17 @@ extension DocumentSaves {
         if let save = open.first(where: { $0.working == version }), !isStrange(save, request) { return .serve(version, .transactional) }
         if let errno = request.document.refusal, arrivals[caller.thread] == nil { return .refuse(errno) }
 
-        let canBeSentOn = canBeSentOn(request)
+        let canRetry = canRetry(request)
         let own = open.last { $0.isLineage(caller) }
         if let joined = request.flags.contains(.truncates) || request.isUnused ? own : own ?? open.last {
-            return canBeSentOn ? .sendOn(to: joined.working) : .serve(joined.working, .transactional)
+            return canRetry ? .retry(to: joined.working) : .serve(joined.working, .transactional)
         }
         guard let reason = reasonToBeLive(request) else {
             // It has come back without a LOOKUP: through /proc/self/fd, or by a file handle.
             return missed.map { .serve($0, .transactional) } ?? .begin(of: current)
         }
         // What is superseded is not served (rule 6).
-        return version == current || !canBeSentOn ? .serve(current, .live(reason)) : .sendOn(to: current)
+        return version == current || !canRetry ? .serve(current, .live(reason)) : .retry(to: current)
     }
 
     /// Whether an open has come to the inode that another's save has kept, by a name that the kernel has yet to forget. One that does not
@@ -104,8 +104,8 @@ extension DocumentSaves {
     }
 
     /// Whether ESTALE is an answer: this open(2) has not had it yet, and its next request will be known.
-    private func canBeSentOn(_ request: OpenRequest) -> Bool {
-        request.caller.process != nil && request.mayBeSentOn && arrivals[request.caller.thread] == nil
+    private func canRetry(_ request: OpenRequest) -> Bool {
+        request.caller.process != nil && request.mayRetry && arrivals[request.caller.thread] == nil
     }
 
     /// The save begun for this open, if the open has gone past it and nobody has joined it.
@@ -132,12 +132,12 @@ extension DocumentSaves {
 
     // MARK: - Doing
 
-    private mutating func sendOn(
+    private mutating func retry(
         _ request: OpenRequest, to version: VersionID, begins: Bool, _ now: UInt64
     ) -> OpenDecision {
         arrivals[request.caller.thread] = Arrival(
             target: version, process: request.caller.process, begins: begins, isUnused: request.isUnused, since: now)
-        return .sendOn(to: version)
+        return .retry(to: version)
     }
 
     private mutating func serve(

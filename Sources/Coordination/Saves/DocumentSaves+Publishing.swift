@@ -12,7 +12,7 @@ extension DocumentSaves {
         if cause == .closed, isHeld(working) { return .none }
         if facts.links == 0 {
             saves[index].fault = .removed
-        } else if !saves[index].isDoomed {
+        } else if !saves[index].isToBeDiscarded {
             let save = saves[index]
             let staysInPlace = facts.links > 1 || mustStay(published)
             let mode: PublishMode = (save.isExchanged ? staysInPlace && cause == .closed : staysInPlace || cause.isInPlace) ? .inPlace : .replace

@@ -14,7 +14,7 @@ public struct StreamTimes: Hashable, Sendable {
 extension DocumentSaves {
     /// How long a thread may take from its ESTALE to its OPEN, in nanoseconds. It walks a path in between, with no
     /// other program in its way. It may also have found that the name is gone, of which nothing tells.
-    static let arrivalPatience: UInt64 = 5_000_000_000
+    static let arrivalTimeout: UInt64 = 5_000_000_000
 
     /// Gives up threads that never arrived, and has saves published that have become streams.
     /// - Parameter hasExeced: whether a process has exec'd since the save of this working copy began.
@@ -23,7 +23,7 @@ extension DocumentSaves {
         now: UInt64, isExpected: (ThreadID) -> Bool = { _ in false }, hasExeced: (SaveProcess, VersionID) -> Bool
     ) -> [SaveStep] {
         var steps: [SaveStep] = []
-        for (thread, arrival) in arrivals where now >= arrival.since + Self.arrivalPatience && !isExpected(thread) {
+        for (thread, arrival) in arrivals where now >= arrival.since + Self.arrivalTimeout && !isExpected(thread) {
             steps.append(abandon(thread))
         }
         for index in saves.indices where canBecomeStream(saves[index]) {
@@ -41,7 +41,7 @@ extension DocumentSaves {
 
     /// When `tick` has something to do next; nil if nothing waits for time to pass.
     public var nextDeadline: UInt64? {
-        var times = arrivals.values.map { $0.since + Self.arrivalPatience }
+        var times = arrivals.values.map { $0.since + Self.arrivalTimeout }
         for save in saves where canBecomeStream(save) { times += [redirectedDeadline(save), deadline(save)] }
         return times.min().flatMap { $0 == .max ? nil : $0 }
     }
@@ -51,7 +51,7 @@ extension DocumentSaves {
     private func canBecomeStream(_ save: Save) -> Bool {
         guard save.phase == .open else { return false }
         if case .killed = save.fault, save.isRedirected, !save.openerWasKilled { return true }
-        return !save.isDoomed
+        return !save.isToBeDiscarded
     }
 
     private func deadline(_ save: Save) -> UInt64 {

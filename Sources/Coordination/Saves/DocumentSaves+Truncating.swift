@@ -58,7 +58,7 @@ extension DocumentSaves {
 
     /// ftruncate(2) or fallocate(2) is about to make a working copy longer than it was written, as programs do that then map the file.
     public mutating func extending(_ handle: SaveHandle) -> SaveStep {
-        guard let version = writers[handle]?.version, let index = index(of: version), saves[index].phase == .open, !saves[index].isDoomed
+        guard let version = writers[handle]?.version, let index = index(of: version), saves[index].phase == .open, !saves[index].isToBeDiscarded
         else { return .none }
         return .publish(version, .extended)
     }

@@ -9,7 +9,7 @@
 ///
 /// **The life of a save.**
 /// 1. OPEN with O_TRUNC comes with the published version. `open` says `.begin`; the mount makes a working copy and
-///    calls `begin`, which says `.sendOn`: the mount answers ESTALE. From here on the thread is *arriving*.
+///    calls `begin`, which says `.retry`: the mount answers ESTALE. From here on the thread is *arriving*.
 /// 2. The kernel walks the path again. `lookup` answers the working copy to the arriving thread and to the save's
 ///    *lineage*, the published version to everyone else. OPEN comes with the working copy: `.serve`.
 /// 3. `wrote` tells of writes, `writeFailed` of failed ones. Others who want to write without truncating are sent on to
@@ -115,7 +115,7 @@ struct Save: Sendable {
     var isReplacing: Bool { if case .publishing(.replace, _) = phase { true } else { false } }
 
     /// Whether it ends in a discard if it ends now.
-    var isDoomed: Bool { fault != nil && !hasJoinedWrites }
+    var isToBeDiscarded: Bool { fault != nil && !hasJoinedWrites }
 
     /// Rule 4: the members and their younger descendants. A relay's save has none: what the relay asks for, it may ask for another of its
     /// clients.

@@ -17,7 +17,7 @@ public struct OpenFlags: OptionSet, Hashable, Sendable {
 
 /// What the mount knows of the document when it is opened. For an open without O_TRUNC only `refusal` and `closed`
 /// matter.
-public struct DocumentFacts: Hashable, Sendable {
+public struct OpenFacts: Hashable, Sendable {
     /// The errno of opening it O_WRONLY as the caller, nil if that works.
     public var refusal: Int32?
     public var isEmpty = false
@@ -45,20 +45,20 @@ public struct OpenRequest: Hashable, Sendable {
     public var handle: SaveHandle
     public var caller: SaveCaller
     public var flags: OpenFlags
-    public var document: DocumentFacts
+    public var document: OpenFacts
     /// False if this open(2) has been answered ESTALE for another document: the path leads elsewhere since.
-    public var mayBeSentOn: Bool
+    public var mayRetry: Bool
 
     public init(
         version: VersionID, handle: SaveHandle, caller: SaveCaller, flags: OpenFlags,
-        document: DocumentFacts = DocumentFacts(), mayBeSentOn: Bool = true
+        document: OpenFacts = OpenFacts(), mayRetry: Bool = true
     ) {
         self.version = version
         self.handle = handle
         self.caller = caller
         self.flags = flags
         self.document = document
-        self.mayBeSentOn = mayBeSentOn
+        self.mayRetry = mayRetry
     }
 
     /// A relay opens the document for a client that has yet to write, and may begin a save by ftruncate(2) then: until the first write the
@@ -93,7 +93,7 @@ public enum OpenDecision: Hashable, Sendable {
     /// Make a working copy of this version, then call `begin`.
     case begin(of: VersionID)
     /// Answer ESTALE. The LOOKUP that follows is answered with this version.
-    case sendOn(to: VersionID)
+    case retry(to: VersionID)
     /// Open the file of this version, truncating it if that was asked for; it may be another than the request came
     /// with. A CREATE is answered with that version's entry, after a check of the caller's permissions, which the
     /// kernel leaves to whom it asks to create. The handle is known from now on. If the thread was expected on another
@@ -105,7 +105,7 @@ public enum OpenDecision: Hashable, Sendable {
     /// Whether the open leads to that version, at once or by another walk.
     public func isOn(_ wanted: VersionID) -> Bool {
         switch self {
-        case .sendOn(let version), .serve(let version, _, _): version == wanted
+        case .retry(let version), .serve(let version, _, _): version == wanted
         case .begin, .refuse: false
         }
     }

@@ -200,7 +200,7 @@ public struct FlushFacts: Hashable, Sendable {
 public struct PublishFacts: Hashable, Sendable {
     /// The published version's link count; 0 if it has lost its name.
     public var links: Int
-    /// As `DocumentFacts.closed`, of `holders(of: published)`.
+    /// As `OpenFacts.closed`, of `holders(of: published)`.
     public var closed: Set<SaveHandle>
 
     public init(links: Int = 1, closed: Set<SaveHandle> = []) {

@@ -1,9 +1,9 @@
 /// The methods of `org.quire.Coordination`, each as one blocking call. A claim ends with its connection.
 extension ServiceConnection {
-    /// Asks for a claim and waits until it is granted; throws `.refused` when it is not. `patience` bounds the wait besides what
+    /// Asks for a claim and waits until it is granted; throws `.refused` when it is not. `timeout` bounds the wait besides what
     /// the request says, and is to be longer.
-    public func claim(_ request: ClaimCall, patience: Duration) throws(ServiceCallError) -> GrantedClaim {
-        try call("\(CoordinationInterface.name).Claim", request, returning: GrantedClaim.self, timeout: patience)
+    public func claim(_ request: ClaimCall, timeout: Duration) throws(ServiceCallError) -> GrantedClaim {
+        try call("\(CoordinationInterface.name).Claim", request, returning: GrantedClaim.self, timeout: timeout)
     }
 
     /// Ends a claim: publishes what was saved within it, or drops that, and with `keeps` keeps what is dropped for

@@ -1,6 +1,6 @@
 /// Who holds what of a mount's documents, and who waits for whom: of those within the asker's reach.
 public struct CoordinationStatus: Codable, Hashable, Sendable {
-    public struct Claim: Codable, Hashable, Sendable {
+    public struct ClaimStatus: Codable, Hashable, Sendable {
         public var id: UInt64
         /// `queued` (behind other claims), `begun` (it waits for presenters and writers) or `granted`.
         public var state: String
@@ -28,7 +28,7 @@ public struct CoordinationStatus: Codable, Hashable, Sendable {
         }
     }
 
-    public struct Presenter: Codable, Hashable, Sendable {
+    public struct PresenterStatus: Codable, Hashable, Sendable {
         public var path: DocumentPath
         /// Whether it presents what is in the folder too.
         public var contents: Bool
@@ -49,7 +49,7 @@ public struct CoordinationStatus: Codable, Hashable, Sendable {
     }
 
     /// An advisory lock, held or waited for.
-    public struct Lock: Codable, Hashable, Sendable {
+    public struct LockStatus: Codable, Hashable, Sendable {
         public var path: DocumentPath
         /// `fcntl` or `flock`.
         public var kind: String
@@ -66,16 +66,16 @@ public struct CoordinationStatus: Codable, Hashable, Sendable {
         }
     }
 
-    public var claims: [Claim]
+    public var claims: [ClaimStatus]
     /// Opens that wait for the end of a claim, or for presenters to save.
     public var waitingOpens: Int
     /// A hundred of them at most.
-    public var presenters: [Presenter]
+    public var presenters: [PresenterStatus]
     public var presenterCount: Int
-    public var locks: [Lock]
+    public var locks: [LockStatus]
 
     public init(
-        claims: [Claim] = [], waitingOpens: Int = 0, presenters: [Presenter] = [], presenterCount: Int = 0, locks: [Lock] = []
+        claims: [ClaimStatus] = [], waitingOpens: Int = 0, presenters: [PresenterStatus] = [], presenterCount: Int = 0, locks: [LockStatus] = []
     ) {
         (self.claims, self.waitingOpens, self.presenters) = (claims, waitingOpens, presenters)
         (self.presenterCount, self.locks) = (presenterCount, locks)

@@ -19,7 +19,7 @@ final class ConnectionAcceptor: Sendable {
     private let shares: UserShares
     private let log: Logger
     private let onConnection: Receiver
-    private let notAllowed = Dispatcher.encode(VarlinkError(.permissionDenied("this mount belongs to another user")))
+    private let notAllowed = CallDispatcher.encode(VarlinkError(.permissionDenied("this mount belongs to another user")))
     private let (tooManyOfUser, tooManyOfAll): ([UInt8], [UInt8])
     private let thread = Guarded<NamedThread?>(nil)
 
@@ -30,8 +30,8 @@ final class ConnectionAcceptor: Sendable {
     init(_ listener: Descriptor, access: ServiceAccess, shares: UserShares, log: Logger, onConnection: @escaping Receiver) throws(Errno) {
         (self.listener, self.access, self.shares, self.log, self.onConnection) = (listener, access, shares, log, onConnection)
         let bound = shares.bound(of: .connections)
-        tooManyOfUser = Dispatcher.encode(VarlinkError.tooManyConnections(limit: bound.forUser))
-        tooManyOfAll = Dispatcher.encode(VarlinkError.tooManyConnections(limit: bound.forAll))
+        tooManyOfUser = CallDispatcher.encode(VarlinkError.tooManyConnections(limit: bound.forUser))
+        tooManyOfAll = CallDispatcher.encode(VarlinkError.tooManyConnections(limit: bound.forAll))
         let started = try NamedThread(starting: "quire-accept") { self.run() }
         thread.withLock { $0 = started }
     }

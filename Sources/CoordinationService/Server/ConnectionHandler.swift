@@ -14,7 +14,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private let connection: PeerConnection
-    private let dispatcher: Dispatcher
+    private let dispatcher: CallDispatcher
     private let limits: ServiceLimits
     private let lanes: CallLanes
     private let log: Logger
@@ -42,7 +42,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var awaitsRestOfMessage = false
 
     init(
-        peer: Peer, pause: Duration, dispatcher: Dispatcher, limits: ServiceLimits, lanes: CallLanes, log: Logger,
+        peer: Peer, pause: Duration, dispatcher: CallDispatcher, limits: ServiceLimits, lanes: CallLanes, log: Logger,
         place: TakenShare
     ) {
         connection = PeerConnection(peer: peer)
@@ -118,7 +118,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             }
         } catch {
             closesAfterReply = true
-            send(Dispatcher.encode(VarlinkError.messageTooLarge(limit: limits.messageSize)))
+            send(CallDispatcher.encode(VarlinkError.messageTooLarge(limit: limits.messageSize)))
         }
     }
 
@@ -177,7 +177,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    private func finish(_ outcome: Dispatcher.Outcome) {
+    private func finish(_ outcome: CallDispatcher.Outcome) {
         if outcome.closes { closesAfterReply = true }
         if let stream = outcome.stream { begin(stream) }
         if outcome.endsStream { stream = nil }

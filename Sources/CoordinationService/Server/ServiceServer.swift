@@ -32,7 +32,7 @@ public final class ServiceServer: Sendable {
         for loop in group.makeIterator() { loop.execute { _ = cl_set_thread_slice(Self.slice) } }
         let lanes = CallLanes(threads: threads, accounts: shares.accounts)
         self.lanes = lanes
-        let dispatcher = Dispatcher(service: service, version: version)
+        let dispatcher = CallDispatcher(service: service, version: version)
         do throws(Errno) {
             acceptor = try ConnectionAcceptor(bound.listener, access: access, shares: shares, log: log) { socket, peer, pause, place in
                 Self.serve(socket, on: group) {

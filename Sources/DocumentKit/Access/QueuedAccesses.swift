@@ -9,7 +9,7 @@ final class QueuedAccesses: Sendable {
     /// By access, the thread on which its accessor runs, or 0 when that has returned. A leaf lock.
     private let threads = Mutex<[ObjectIdentifier: UInt]>([:])
     /// In microseconds; so long a mount's daemon may take to publish.
-    private static let patience: UInt32 = 5_000_000
+    private static let timeout: UInt32 = 5_000_000
     private static let pause: UInt32 = 2_000
 
     private init() { atexit { QueuedAccesses.shared.awaitEnds() } }
@@ -28,7 +28,7 @@ final class QueuedAccesses: Sendable {
     private func awaitEnds() {
         let own = UInt(pthread_self())
         var waited: UInt32 = 0
-        while waited < Self.patience, threads.withLock({ $0.contains { $0.value != own } }) {
+        while waited < Self.timeout, threads.withLock({ $0.contains { $0.value != own } }) {
             usleep(Self.pause)
             waited += Self.pause
         }

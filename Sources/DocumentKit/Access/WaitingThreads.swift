@@ -21,7 +21,7 @@ final class WaitingThreads: Sendable {
     /// A leaf lock.
     private let state = Mutex(State())
     private let arrived = DispatchSemaphore(value: 0)
-    private static let patience = DispatchTimeInterval.seconds(5)
+    private static let timeout = DispatchTimeInterval.seconds(5)
 
     private init(_ name: String, most: Int) { (self.name, self.most) = (name, most) }
 
@@ -50,7 +50,7 @@ final class WaitingThreads: Sendable {
     private func work() {
         while true {
             state.withLock { $0.idle += 1 }
-            let outcome = arrived.wait(timeout: .now() + Self.patience)
+            let outcome = arrived.wait(timeout: .now() + Self.timeout)
             let (job, isOver) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
                 state.idle -= 1
                 if !state.jobs.isEmpty { return (state.jobs.removeFirst(), false) }

@@ -19,7 +19,7 @@ final class ClaimChannel: Sendable {
     func claim(_ request: ClaimCall) throws(ServiceCallError) -> GrantedClaim {
         try connection.withLock { (connection) throws(ServiceCallError) in
             // The mount's own limit is not known here: a day is longer.
-            try connection.claim(request, patience: .seconds((request.timeout ?? 86_400) + 10))
+            try connection.claim(request, timeout: .seconds((request.timeout ?? 86_400) + 10))
         }
     }
 

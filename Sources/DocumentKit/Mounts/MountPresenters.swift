@@ -47,7 +47,7 @@ final class MountPresenters: Sendable {
 
     // MARK: - Registrations
 
-    private static let patience = DispatchTimeInterval.seconds(2)
+    private static let timeout = DispatchTimeInterval.seconds(2)
 
     /// Registers a presenter. Waits until the daemon knows of it, some seconds at most; when it is away, it learns of it
     /// later.
@@ -61,7 +61,7 @@ final class MountPresenters: Sendable {
         }
         if attends { NamedThread("quire-attend") { [self] in attend() }.detach() }
         calls.run { [self] in register(member) }
-        return registration.wait(Self.patience)
+        return registration.wait(Self.timeout)
     }
 
     func remove(_ member: RegisteredPresenter) {
@@ -159,7 +159,7 @@ final class MountPresenters: Sendable {
         }
         for member in members {
             register(member)
-            if isAnew { member.tellToLookAgain() }
+            if isAnew { member.tellToReload() }
         }
     }
 
@@ -182,11 +182,11 @@ final class MountPresenters: Sendable {
             if let question = message.question { put(question, to: member, id) }
             if let event = message.event, let change = ItemChange(event) { PresenterRegistry.shared.tell(member, change) }
         }
-        if told.overflow { for member in state.withLock({ $0.members }) { member.tellToLookAgain() } }
+        if told.overflow { for member in state.withLock({ $0.members }) { member.tellToReload() } }
     }
 
     private func put(_ question: PresenterMessage.Question, to member: RegisteredPresenter, _ id: UInt64) {
-        let asked = PresenterQuestion(
+        let asked = AccessQuestion(
             item: AbsolutePath(question.path), isWriting: question.access == .writing, savesChanges: question.saves,
             isDeletion: question.deletes)
         let session = state.withLock { $0.session }
@@ -252,8 +252,8 @@ private final class Registration: Sendable {
     }
 
     /// Returns what went wrong; nil also if it took too long.
-    func wait(_ patience: DispatchTimeInterval) -> FileCoordinationError? {
-        _ = isDone.wait(timeout: .now() + patience)
+    func wait(_ timeout: DispatchTimeInterval) -> FileCoordinationError? {
+        _ = isDone.wait(timeout: .now() + timeout)
         return failure.withLock { $0 }
     }
 }

@@ -33,7 +33,7 @@ struct ItemChange: Sendable {
 }
 
 /// The writing end of an event sequence.
-final class EventFeed: Sendable {
+final class FileEventWriter: Sendable {
     private let continuation: AsyncStream<FileEvent>.Continuation
 
     init(_ continuation: AsyncStream<FileEvent>.Continuation) { self.continuation = continuation }

@@ -93,7 +93,7 @@ final class PresenterRegistry: Sendable {
     // MARK: - Asking
 
     /// How long a presenter of this process has to answer: as long as one in a mount has by default.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
 
     /// Asks the presenters of this process before an access, and waits for their answers. What they relinquished is to be
     /// ended when the access is over.
@@ -112,7 +112,7 @@ final class PresenterRegistry: Sendable {
         guard !relinquished.isEmpty else { return [] }
         do throws(FileCoordinationError) {
             try wait.run(interrupt: answers.wake) { () throws(FileCoordinationError) in
-                let end = ContinuousClock.now + Self.patience
+                let end = ContinuousClock.now + Self.timeout
                 while answers.areMissing, !wait.isCancelled, .now < end { answers.pause(until: end) }
             }
             for member in answers.late {

@@ -6,7 +6,7 @@ final class RegisteredPresenter: Sendable {
     private enum Audience: Sendable {
         case presenter(any FilePresenter, Mailbox)
         /// Is told, and has nothing to be asked.
-        case feed(EventFeed)
+        case feed(FileEventWriter)
     }
 
     struct State {
@@ -27,7 +27,7 @@ final class RegisteredPresenter: Sendable {
         state = Mutex(State(path: path))
     }
 
-    init(_ feed: EventFeed, at path: AbsolutePath) {
+    init(_ feed: FileEventWriter, at path: AbsolutePath) {
         audience = .feed(feed)
         state = Mutex(State(path: path))
     }
@@ -54,7 +54,7 @@ final class RegisteredPresenter: Sendable {
 
     /// Asks: the item is relinquished, then saved, then its deletion is accommodated. `answer` is called once, on any thread,
     /// with why the presenter could not do it.
-    func ask(_ question: PresenterQuestion, answer: @escaping @Sendable (String?) -> Void) -> Relinquishment {
+    func ask(_ question: AccessQuestion, answer: @escaping @Sendable (String?) -> Void) -> Relinquishment {
         guard case .presenter(let presenter, let mailbox) = audience else {
             answer(nil)
             return Relinquishment { _ in }
@@ -132,7 +132,7 @@ final class RegisteredPresenter: Sendable {
     }
 
     /// Messages may have been missed.
-    func tellToLookAgain() {
+    func tellToReload() {
         switch audience {
         case .feed(let feed): feed.yieldMissed(at: path.url)
         case .presenter(let presenter, let mailbox): mailbox.send { presenter.presentedItemDidChange() }

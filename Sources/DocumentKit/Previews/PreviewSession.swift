@@ -53,7 +53,7 @@ public final class PreviewSession: Sendable {
 
     /// Whether there is more to see of an item than its name, size and time: by its type, and whether it is there. Nothing is decoded.
     public static func canPreview(_ item: any PreviewItem) -> Bool {
-        guard let url = item.previewItemURL, let subject = DrawingSubject(documentAt: url), let content = try? subject.open() else {
+        guard let url = item.previewItemURL, let subject = RenderSubject(documentAt: url), let content = try? subject.open() else {
             return false
         }
         var status = cl_status()
@@ -168,7 +168,7 @@ public final class PreviewSession: Sendable {
             return (item, state.index, state.previews[state.index], state.generation)
         }
         if let known { return known }
-        guard let url = item?.previewItemURL, let subject = DrawingSubject(documentAt: url) else {
+        guard let url = item?.previewItemURL, let subject = RenderSubject(documentAt: url) else {
             throw PreviewError(description: "there is no document to show")
         }
         let preview = try await Self.result { Self.shared.preview(subject, completion: $0) }
@@ -206,7 +206,7 @@ private final class WeakDelegate: @unchecked Sendable {
     init(_ object: (any PreviewSessionDelegate)?) { self.object = object }
 }
 
-extension DrawingSubject {
+extension RenderSubject {
     /// A document by its path, as it is opened by any app.
     fileprivate init?(documentAt url: URL) {
         guard url.isFileURL else { return nil }

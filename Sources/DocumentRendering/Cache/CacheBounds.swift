@@ -60,7 +60,7 @@ final class CacheBounds: Sendable {
         guard !isOver.load(ordering: .relaxed) else { return }
         found.trim(to: bound)
         state.withLock { state in
-            found.lookAgain(at: state.changed.take() ?? [])
+            found.refresh(at: state.changed.take() ?? [])
             shares.set(.thumbnailBytes, to: found.amounts)
         }
     }

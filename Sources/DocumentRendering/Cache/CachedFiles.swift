@@ -72,7 +72,7 @@ struct CachedFiles {
     }
 
     /// Has those right that were changed since the folders began to be read.
-    mutating func lookAgain(at paths: Set<String>) {
+    mutating func refresh(at paths: Set<String>) {
         guard !paths.isEmpty else { return }
         var changed: [Place: String] = [:]
         for path in paths {

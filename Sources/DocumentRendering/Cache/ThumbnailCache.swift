@@ -14,7 +14,7 @@ public final class ThumbnailCache: Sendable {
         /// Bytes of its file.
         public let length: Int64
         /// When it was drawn, in nanoseconds since 1970.
-        public let drawn: Int64
+        public let rendered: Int64
         /// Made by the document's app, and not of the content.
         let isHanded: Bool
         /// Of a folder's.
@@ -22,7 +22,7 @@ public final class ThumbnailCache: Sendable {
 
         fileprivate init(_ texts: [String: String], _ status: cl_status) {
             length = Int64(status.st.st_size)
-            drawn = saturatedNanoseconds(status.st.st_mtim)
+            rendered = saturatedNanoseconds(status.st.st_mtim)
             isHanded = texts[ThumbnailCache.handed.key] == ThumbnailCache.handed.value
             parts = texts[ThumbnailCache.parts].flatMap { FolderParts(text: $0) }
         }
@@ -77,7 +77,7 @@ public final class ThumbnailCache: Sendable {
 
     /// The thumbnail of what a document or, if `folder` is given, a folder holds; nil if there is none.
     public func entry(
-        of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ folder: DrawingSubject.Folder?
+        of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ folder: RenderSubject.Folder?
     ) -> Entry? {
         guard let entry = entry(of: uri, version, size) else { return nil }
         guard let folder else { return entry }
@@ -96,7 +96,7 @@ public final class ThumbnailCache: Sendable {
         let file = try Descriptor(opening: path(uri, size), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         var status = cl_status()
         _ = try check(cl_statx_fd(file.number, &status))
-        guard Int64(status.st.st_size) == entry.length, saturatedNanoseconds(status.st.st_mtim) == entry.drawn else {
+        guard Int64(status.st.st_size) == entry.length, saturatedNanoseconds(status.st.st_mtim) == entry.rendered else {
             throw .staleNFSFileHandle
         }
         return file

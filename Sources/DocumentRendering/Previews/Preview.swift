@@ -26,7 +26,7 @@ public final class Preview: Sendable {
     public let isPassing: Bool
     /// The document's when it was read.
     public let status: cl_status
-    let document: DrawingSubject
+    let document: RenderSubject
     /// Whose the document is.
     let owner: uid_t
 
@@ -67,7 +67,7 @@ public final class Preview: Sendable {
     }
 
     init(
-        of document: DrawingSubject, _ type: DocumentType, _ status: cl_status, _ form: Form, reading: WorkRequest.Subject? = nil,
+        of document: RenderSubject, _ type: DocumentType, _ status: cl_status, _ form: Form, reading: WorkRequest.Subject? = nil,
         facts: [Fact] = [], pageCount: Int = 0, trouble: String? = nil, isPassing: Bool = false, hasText: Bool = false,
         contents: ArchiveListing? = nil, converted: Descriptor? = nil, firstPage: Descriptor? = nil
     ) {

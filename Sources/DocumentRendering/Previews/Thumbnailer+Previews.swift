@@ -11,10 +11,12 @@ extension Thumbnailer {
 
     /// What there is to see of a document. That fails only where it cannot be read: of what nobody can draw there are facts.
     public func preview(
-        _ subject: DrawingSubject, for user: uid_t? = nil, isWanted: @escaping @Sendable () -> Bool = { true },
+        _ subject: RenderSubject, for user: uid_t? = nil, isWanted: @escaping @Sendable () -> Bool = { true },
         completion: @escaping @Sendable (Result<Preview, PreviewFailure>) -> Void
     ) {
-        perform(user, isWanted, completion) { (bench, thumbnailer) throws(Refusal) in try bench.preview(of: subject, thumbnailer) }
+        perform(user, isWanted, completion) { (renderer, thumbnailer) throws(RenderRefusal) in
+            try renderer.preview(of: subject, thumbnailer)
+        }
     }
 
     /// A part, in a file in memory. It fails if the document has another version by now. - Parameter pixels: of a page's longer side.
@@ -23,20 +25,20 @@ extension Thumbnailer {
         isWanted: @escaping @Sendable () -> Bool = { true },
         completion: @escaping @Sendable (Result<Descriptor, PreviewFailure>) -> Void
     ) {
-        perform(user, isWanted, completion) { (bench, thumbnailer) throws(Refusal) in
-            try bench.part(part, of: preview, pixels: pixels, thumbnailer)
+        perform(user, isWanted, completion) { (renderer, thumbnailer) throws(RenderRefusal) in
+            try renderer.part(part, of: preview, pixels: pixels, thumbnailer)
         }
     }
 
     private func perform<Value>(
         _ user: uid_t?, _ isWanted: @escaping @Sendable () -> Bool, _ completion: @escaping @Sendable (Result<Value, PreviewFailure>) -> Void,
-        _ body: @escaping @Sendable (DrawingBench, Thumbnailer) throws(Refusal) -> Value
+        _ body: @escaping @Sendable (Renderer, Thumbnailer) throws(RenderRefusal) -> Value
     ) {
-        perform(for: user) { [weak self] bench in
+        perform(for: user) { [weak self] renderer in
             guard let self else { return completion(.failure(PreviewFailure(reason: "the mount is going away", isLasting: false))) }
             guard isWanted() else { return completion(.failure(PreviewFailure(reason: "nobody waits for it", isLasting: false))) }
-            do throws(Refusal) {
-                completion(.success(try body(bench, self)))
+            do throws(RenderRefusal) {
+                completion(.success(try body(renderer, self)))
             } catch {
                 completion(.failure(PreviewFailure(reason: error.reason, isLasting: error.lasts == .always)))
             }

@@ -11,13 +11,13 @@ public final class ProviderTable: Sendable {
         var files: [(file: ThumbnailerFile, isOwn: Bool)] = []
         var seen: [String] = []
         var stamp = ""
-        var looked: Int64 = .min
+        var checked: Int64 = .min
         var found: [DocumentType: [Provider]] = [:]
     }
     /// The user's own first.
     private let folders: [String]
     private let state = Mutex(State())
-    private static let lookEvery: Int64 = 2_000_000_000
+    private static let checkInterval: Int64 = 2_000_000_000
 
     /// - Parameter ownFolder: the user's; what stands there comes before what is built in. Nil for a daemon that serves all.
     public init(ownFolder: String?, systemFolders: [String]) { folders = [ownFolder ?? ""] + systemFolders }
@@ -87,8 +87,8 @@ public final class ProviderTable: Sendable {
 
     private func refresh(_ state: inout State) {
         let now = cl_monotonic_ns()
-        guard state.looked == .min || now - state.looked > Self.lookEvery else { return }
-        state.looked = now
+        guard state.checked == .min || now - state.checked > Self.checkInterval else { return }
+        state.checked = now
         var places: [(path: String, isOwn: Bool)] = []
         var names: Set<String> = []
         for (index, folder) in folders.enumerated() {

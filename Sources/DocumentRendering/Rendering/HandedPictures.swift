@@ -34,13 +34,13 @@ final class HandedPictures: Sendable {
 
 extension Thumbnailer {
     /// Has all sizes of a thumbnail made of an image file, instead of the document's content. Returns at once.
-    public func handOver(_ image: Descriptor, of subject: DrawingSubject, _ version: ThumbnailVersion) {
+    public func handOver(_ image: Descriptor, of subject: RenderSubject, _ version: ThumbnailVersion) {
         handed.add(image, of: subject.uri, version)
         contents.remove(subject.uri)
         // Somebody may have looked already.
         cache.remove(subject.uri)
         let left = Mutex(ThumbnailSize.allCases.count)
-        let finish: @Sendable (DrawingOutcome) -> Void = { [handed] _ in
+        let finish: @Sendable (RenderOutcome) -> Void = { [handed] _ in
             let isLast = left.withLock { left in
                 left -= 1
                 return left == 0
@@ -48,7 +48,7 @@ extension Thumbnailer {
             if isLast { handed.remove(subject.uri, version) }
         }
         for size in ThumbnailSize.allCases {
-            if !draw(subject, size, .awaited, completion: finish) { finish(.failed("too many are waiting")) }
+            if !render(subject, size, .awaited, completion: finish) { finish(.failed("too many are waiting")) }
         }
     }
 }

@@ -8,16 +8,16 @@ public final class Thumbnailer: Sendable {
     public let cache: ThumbnailCache
     public let providers: ProviderTable
     let log: Logger
-    let queue: DrawingQueue
-    let contents = DrawnContents()
+    let queue: RenderQueue
+    let contents = RenderedContents()
     let handed = HandedPictures()
     /// The program of the workers.
     let workerProgram: String
-    private let benches: [DrawingBench]
+    private let renderers: [Renderer]
     let isStoreInUse: @Sendable () -> Bool
     private let threads = Mutex<[NamedThread]>([])
     /// How many were drawn, and how many could not be.
-    let drawnCount = Atomic<Int>(0)
+    let renderedCount = Atomic<Int>(0)
     let refusedCount = Atomic<Int>(0)
     /// Why no worker could be started last.
     let trouble = Mutex<String?>(nil)
@@ -36,13 +36,13 @@ public final class Thumbnailer: Sendable {
         servesSeveral: Bool = false, shares: UserShares? = nil, isStoreInUse: @escaping @Sendable () -> Bool = { false }
     ) {
         self.isStoreInUse = isStoreInUse
-        queue = DrawingQueue(shares: shares)
+        queue = RenderQueue(shares: shares)
         cache = ThumbnailCache(folder: folder, shares: shares) { providers.stamp }
         self.providers = providers
         self.workerProgram = workerProgram
         self.log = log
-        benches = (0..<max(1, threads)).map { DrawingBench(yields: $0 > 0 && $0 == threads - 1, isReserve: false) }
-            + (0..<(servesSeveral ? Self.reserves : 0)).map { _ in DrawingBench(yields: false, isReserve: true) }
+        renderers = (0..<max(1, threads)).map { Renderer(yields: $0 > 0 && $0 == threads - 1, isReserve: false) }
+            + (0..<(servesSeveral ? Self.reserves : 0)).map { _ in Renderer(yields: false, isReserve: true) }
     }
 
     /// So many users may have something drawn that takes long before others wait for it.
@@ -52,9 +52,9 @@ public final class Thumbnailer: Sendable {
     /// False, without that, if too many wait or `stop` was called. O(1); a leaf lock.
     /// - Parameter isWanted: asked under that lock; what is not wanted any more may not be called.
     @discardableResult
-    public func draw(
-        _ subject: DrawingSubject, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
-        completion: (@Sendable (DrawingOutcome) -> Void)? = nil, isWanted: @escaping @Sendable () -> Bool = { true }
+    public func render(
+        _ subject: RenderSubject, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
+        completion: (@Sendable (RenderOutcome) -> Void)? = nil, isWanted: @escaping @Sendable () -> Bool = { true }
     ) -> Bool {
         startIfNeeded()
         return queue.add(subject, size, urgency, for: user, completion, isWanted: isWanted)
@@ -62,19 +62,19 @@ public final class Thumbnailer: Sendable {
 
     /// Whether anybody draws documents of a content's type, or makes previews of them.
     public func canPreview(_ name: EntryName, _ content: Descriptor) -> Bool {
-        let type = DocumentType(of: name) { DrawingBench.beginning(of: content) }
+        let type = DocumentType(of: name) { Renderer.beginning(of: content) }
         return !providers.providers(for: type).isEmpty || !providers.converters(for: type).isEmpty
     }
 
     /// Has something else done where documents are drawn. `cancel` is called instead, if too many wait or `stop` was called.
-    func perform(for user: uid_t?, _ run: @escaping @Sendable (DrawingBench) -> Void, cancel: @escaping @Sendable () -> Void) {
+    func perform(for user: uid_t?, _ run: @escaping @Sendable (Renderer) -> Void, cancel: @escaping @Sendable () -> Void) {
         startIfNeeded()
-        if !queue.add(DrawingQueue.Job(for: user, run: run, cancel: cancel)) { cancel() }
+        if !queue.add(RenderQueue.Job(for: user, run: run, cancel: cancel)) { cancel() }
     }
 
     public struct Status: Sendable {
         public let waiting: Int
-        public let drawn: Int
+        public let rendered: Int
         public let refused: Int
         /// Why nothing is drawn, for a person.
         public let trouble: String?
@@ -82,7 +82,7 @@ public final class Thumbnailer: Sendable {
 
     public var status: Status {
         Status(
-            waiting: queue.count, drawn: drawnCount.load(ordering: .relaxed), refused: refusedCount.load(ordering: .relaxed),
+            waiting: queue.count, rendered: renderedCount.load(ordering: .relaxed), refused: refusedCount.load(ordering: .relaxed),
             trouble: trouble.withLock { $0 } ?? keepingTrouble.withLock { $0 })
     }
 
@@ -93,8 +93,8 @@ public final class Thumbnailer: Sendable {
         threads.withLock { threads in
             guard threads.isEmpty else { return }
             cache.bounds?.start()
-            threads = benches.enumerated().map { index, bench in
-                NamedThread("quire-draw-\(index)") { [weak self] in bench.serve { self } }
+            threads = renderers.enumerated().map { index, renderer in
+                NamedThread("quire-render-\(index)") { [weak self] in renderer.serve { self } }
             }
         }
     }
@@ -102,7 +102,7 @@ public final class Thumbnailer: Sendable {
     /// Ends the workers and the threads. What waits is not drawn any more.
     public func stop() {
         queue.stop()
-        for bench in benches { bench.interrupt() }
+        for renderer in renderers { renderer.interrupt() }
         let started = threads.withLock { threads in
             defer { threads = [] }
             return threads

@@ -34,7 +34,7 @@ extension VersionStore {
             return copy
         }
         var taken: Int64 = -1
-        for _ in 0..<Self.frozenLooks {
+        for _ in 0..<Self.frozenAttempts {
             let isCopied: Bool
             do throws(Errno) {
                 let size = try FileCopy.size(of: document)
@@ -57,7 +57,7 @@ extension VersionStore {
         throw .keepsChanging
     }
 
-    private static let frozenLooks = 8
+    private static let frozenAttempts = 8
 
     private func unnamedFile(in folder: Descriptor) throws(Errno) -> Descriptor {
         let number = cl_openat(folder.number, ".", CL_O_TMPFILE | O_RDWR | CL_O_LARGEFILE, 0o600)

@@ -46,7 +46,7 @@ struct VersionAttributes: Sendable {
         of file: Descriptor, _ status: inout cl_status
     ) throws(AttributeFailure) -> [ExtendedAttribute] {
         var found = try extendedAttributes(of: file)
-        for _ in 0..<maximumLooks where found.contains(where: { $0.name == ExtendedAttribute.accessList }) {
+        for _ in 0..<maximumAttempts where found.contains(where: { $0.name == ExtendedAttribute.accessList }) {
             let before = status.st
             let result = cl_statx_fd(file.number, &status)
             if result < 0 { throw AttributeFailure(.mode, Errno(rawValue: -result)) }
@@ -58,7 +58,7 @@ struct VersionAttributes: Sendable {
     }
 
     /// Nobody changes attributes without a pause for longer.
-    private static let maximumLooks = 16
+    private static let maximumAttempts = 16
 
     private static func extendedAttributes(of file: Descriptor) throws(AttributeFailure) -> [ExtendedAttribute] {
         do throws(Errno) {

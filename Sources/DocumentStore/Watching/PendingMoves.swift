@@ -15,12 +15,12 @@ struct PendingMove {
 /// First halves that wait for their second. The kernel queues both one after the other, so whoever has waited 10 ms has left
 /// the store.
 struct PendingMoves {
-    private static let patience: Int64 = 10_000_000
+    private static let timeout: Int64 = 10_000_000
     private var pending: [(move: PendingMove, deadline: Int64)] = []
 
     var isEmpty: Bool { pending.isEmpty }
 
-    mutating func add(_ move: PendingMove) { pending.append((move, cl_monotonic_ns() + Self.patience)) }
+    mutating func add(_ move: PendingMove) { pending.append((move, cl_monotonic_ns() + Self.timeout)) }
 
     mutating func take(_ cookie: UInt32) -> PendingMove? {
         guard let index = pending.lastIndex(where: { $0.move.cookie == cookie }) else { return nil }

@@ -4,7 +4,7 @@ import WorkerProtocol
 /// What is in an archive, for who browses it.
 enum ArchiveContents {
     /// Regular files and folders; links, devices and the like are left out.
-    static func list(_ input: Int32) throws(Refusal) -> ArchiveListing {
+    static func list(_ input: Int32) throws(WorkRefusal) -> ArchiveListing {
         let archive = try ArchiveReader(input)
         var entries: [ArchiveListing.Entry] = []
         var index = 0
@@ -18,16 +18,16 @@ enum ArchiveContents {
         return ArchiveListing(entries: entries)
     }
 
-    static func extract(_ input: Int32, entry wanted: Int) throws(Refusal) -> [UInt8] {
+    static func extract(_ input: Int32, entry wanted: Int) throws(WorkRefusal) -> [UInt8] {
         let archive = try ArchiveReader(input)
         var index = 0
         while let entry = try archive.next() {
             if index == wanted {
-                guard entry.isFile else { throw Refusal("it is no file") }
+                guard entry.isFile else { throw WorkRefusal("it is no file") }
                 return try archive.content(limit: WorkLimits.result)
             }
             index += 1
         }
-        throw Refusal("there is nothing of that number in it")
+        throw WorkRefusal("there is nothing of that number in it")
     }
 }

@@ -6,12 +6,12 @@ import WorkerProtocol
 final class PdfDocument {
     private let document: OpaquePointer
 
-    init(_ input: Int32) throws(Refusal) {
+    init(_ input: Int32) throws(WorkRefusal) {
         var error: UnsafeMutablePointer<GError>?
         // Poppler closes what it is given.
         guard let document = poppler_document_new_from_fd(dup(input), nil, &error) else {
             defer { g_clear_error(&error) }
-            throw Refusal(error.flatMap { $0.pointee.message }.map { String(cString: $0) } ?? "it cannot be read as PDF")
+            throw WorkRefusal(error.flatMap { $0.pointee.message }.map { String(cString: $0) } ?? "it cannot be read as PDF")
         }
         self.document = document
     }
@@ -35,9 +35,9 @@ final class PdfDocument {
     }
 
     /// Links to other places than in the document itself.
-    func links(page number: Int) throws(Refusal) -> LinkListing {
+    func links(page number: Int) throws(WorkRefusal) -> LinkListing {
         guard number < pageCount, let page = poppler_document_get_page(document, Int32(number)) else {
-            throw Refusal("it has \(pageCount) page\(pageCount == 1 ? "" : "s")")
+            throw WorkRefusal("it has \(pageCount) page\(pageCount == 1 ? "" : "s")")
         }
         defer { g_object_unref(UnsafeMutableRawPointer(page)) }
         var (width, height) = (0.0, 0.0)
@@ -60,9 +60,9 @@ final class PdfDocument {
     }
 
     /// - Parameter page: nil for all, up to a limit.
-    func text(page: Int?) throws(Refusal) -> String {
+    func text(page: Int?) throws(WorkRefusal) -> String {
         let pages = page.map { $0..<($0 + 1) } ?? 0..<pageCount
-        guard pages.upperBound <= pageCount else { throw Refusal("it has \(pageCount) page\(pageCount == 1 ? "" : "s")") }
+        guard pages.upperBound <= pageCount else { throw WorkRefusal("it has \(pageCount) page\(pageCount == 1 ? "" : "s")") }
         var text = ""
         for number in pages where text.utf8.count < WorkLimits.text {
             guard let page = poppler_document_get_page(document, Int32(number)) else { continue }

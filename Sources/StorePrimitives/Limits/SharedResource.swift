@@ -16,7 +16,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
     case waitingOpens
     case waitingCopies
     case waitingLocks
-    case waitingLooks
+    case waitingLookups
     case waitingPreviews
     case waitingPictures
     case previewBytes
@@ -94,7 +94,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
             ("waitingCopies", 64, 256, "the close(2) that asks for it makes the copy; a stream goes into the document later", "each holds a descriptor or two, and a version's room on disk")
         case .waitingLocks:
             ("waitingLocks", 1_000, 4_000, "ENOLCK", "each is a request of the kernel's that waits, and is looked at whenever a lock is given up")
-        case .waitingLooks:
+        case .waitingLookups:
             ("waitingLooks", 500, 2_000, "the picture is not there yet; EBUSY below .previews", "each is a request of the kernel's that waits for a picture or preview")
         case .waitingPreviews:
             ("waitingPreviews", 64, 512, "EAGAIN: the preview is not there", "each may take a worker's whole time")

@@ -81,7 +81,7 @@ struct CoordinateCommand: ParsableCommand {
             let connection = try MountLocator.connect(to: mount)
             // The mount's own limit is not known here: a day is longer.
             let request = ClaimCall(intents: intents, timeout: timeout)
-            return (connection, try connection.claim(request, patience: .seconds((timeout ?? 86_400) + 10)))
+            return (connection, try connection.claim(request, timeout: .seconds((timeout ?? 86_400) + 10)))
         } catch {
             let failure = CommandFailure(error, mountPoint: mount.mountPoint)
             guard case .refused(let reason) = error, reason.isClaimTimeout else { throw failure }

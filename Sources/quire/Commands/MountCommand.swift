@@ -142,7 +142,7 @@ struct MountCommand: ParsableCommand {
             store: request.store, mountPoint: request.mountPoint, storeIdentity: request.folders.store,
             mountPointIdentity: request.folders.mountPoint, options: request.options, isSystem: getuid() == 0,
             stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket,
-            thumbnailFolder: folders.thumbnails, workerProgram: WorkerProgram.path, startRepeating: RepeatCommand.start)
+            thumbnailFolder: folders.thumbnails, workerProgram: WorkerProgram.path, startReplay: ReplayCommand.start)
         if request.replaces {
             // Not before: until then programs get an error, and reach no folder beneath.
             configuration.willMount = { () throws(MountFailure) in

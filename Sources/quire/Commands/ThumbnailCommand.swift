@@ -66,7 +66,7 @@ struct ThumbnailCommand: ParsableCommand {
 
     func run() throws {
         if status { return try ThumbnailKeep.report(at: paths.first, json: json) }
-        if !clear, !warm { return try draw() }
+        if !clear, !warm { return try render() }
         let places = try paths.map { path throws(CommandFailure) in try Self.canonical(path) }
         if clear {
             var count = 0
@@ -83,12 +83,12 @@ struct ThumbnailCommand: ParsableCommand {
         let reason: String?
     }
 
-    private func draw() throws {
+    private func render() throws {
         var outcomes: [Drawn] = []
         for path in paths {
             do throws(CommandFailure) {
                 let place = try Self.canonical(path)
-                let picture = try ThumbnailSources.source(for: place).draw(place, size.size)
+                let picture = try ThumbnailSources.source(for: place).render(place, size.size)
                 if let output { try Self.write(picture, to: output) }
                 outcomes.append(Drawn(path: path.description, drawn: true, reason: nil))
                 if !json, output == nil { Output.line("\(path.description): drawn") }

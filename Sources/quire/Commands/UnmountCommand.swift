@@ -21,13 +21,13 @@ struct UnmountCommand: ParsableCommand {
             """)
 
     /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
     /// For the daemon's processes, and for those that root does not see: they are ending, which may take long on a busy machine.
-    private static let patienceWithOwn = Duration.seconds(30)
+    private static let timeoutForOwn = Duration.seconds(30)
     /// For processes that an ordinary user does not see: another user's, or one that is ending.
-    private static let patienceWithUnseen = Duration.seconds(5)
+    private static let timeoutForUnseen = Duration.seconds(5)
     /// A program may just be ending.
-    private static let patienceWithAnybody = Duration.seconds(0.2)
+    private static let timeoutForAnybody = Duration.seconds(0.2)
     private static let timeUnremarked = Duration.seconds(2)
 
     @Argument(help: "The folder where the store is mounted.", completion: .mountPoints)
@@ -49,7 +49,7 @@ struct UnmountCommand: ParsableCommand {
         let elsewhere = MountHolders.elsewhere(mountPoint.entry)
         guard elsewhere.isEmpty else { return Output.error(Self.goesOn(mountPoint.path, elsewhere)) }
         Output.error("quire: \(shown(mountPoint.path)): unmounted; its daemon is still writing to disk")
-        if !daemon.happens(within: Self.patience) {
+        if !daemon.happens(within: Self.timeout) {
             throw CommandFailure("\(shown(mountPoint.path)): unmounted, but its daemon has not ended yet")
         }
     }
@@ -65,15 +65,15 @@ struct UnmountCommand: ParsableCommand {
                 if case .refused(let reason) = error { throw CommandFailure("\(shown(mountPoint.path)): \(reason)") }
             }
             let waited = ContinuousClock.now - started
-            guard waited > Self.patienceWithAnybody else {
+            guard waited > Self.timeoutForAnybody else {
                 usleep(10_000)
                 continue
             }
             let holders = MountHolders.of(mountPoint.entry)
             let others = holders.filter { daemon == nil || MountHolders.parent(of: $0.pid) != daemon }
-            let patience = holders.isEmpty && geteuid() != 0 ? Self.patienceWithUnseen : Self.patienceWithOwn
+            let timeout = holders.isEmpty && geteuid() != 0 ? Self.timeoutForUnseen : Self.timeoutForOwn
             let inside = MountTable.current().children(of: mountPoint.entry)
-            guard others.isEmpty, inside.isEmpty, waited < patience else {
+            guard others.isEmpty, inside.isEmpty, waited < timeout else {
                 throw busy(mountPoint.entry, others.isEmpty ? holders : others, inside)
             }
             usleep(200_000)

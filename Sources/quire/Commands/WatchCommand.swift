@@ -83,12 +83,12 @@ struct WatchCommand: ParsableCommand {
         let start = clock.withUnsafeBufferPointer { String(cString: $0.baseAddress!) } + " "
             + kind.padding(toLength: max(11, kind.count), withPad: " ", startingAt: 0) + " "
         let arrow = event.oldPath.map { shown($0) + " -> " } ?? ""
-        let doer =
+        let actor =
             if let process = event.process, let pid = event.pid {
                 "  (\(shown(process)), pid \(pid))"
             } else {
                 event.uid.map { "  (user \($0))" } ?? "  (outside)"
             }
-        return start + arrow + shown(event.path) + doer
+        return start + arrow + shown(event.path) + actor
     }
 }

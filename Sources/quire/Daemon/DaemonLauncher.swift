@@ -6,7 +6,7 @@ import SystemPackage
 /// Starts the daemon of a mount in the background and waits until it serves.
 enum DaemonLauncher {
     /// How long a daemon may take until its mount answers; opening a large index is the longest part.
-    private static let patience = Duration.seconds(30)
+    private static let timeout = Duration.seconds(30)
     private static let graceTime = Duration.seconds(2)
     private static let readyNumber: Int32 = 3
 
@@ -37,7 +37,7 @@ enum DaemonLauncher {
             // It takes signals only once it serves.
             if daemon?.happens(within: Self.graceTime) != true { kill(pid, SIGKILL) }
             throw CommandFailure(
-                "the daemon did not serve within \(patience.components.seconds) s and was ended; see \(path)")
+                "the daemon did not serve within \(timeout.components.seconds) s and was ended; see \(path)")
         }
         if message == ReadyMessage.ready { return pid }
         let status = try? ChildProcess.wait(for: pid)
@@ -58,7 +58,7 @@ enum DaemonLauncher {
 
     /// What the daemon reported, without the newline; empty if it ended without a word, nil if there is nothing in time.
     private static func message(from pipe: Descriptor) -> String? {
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + timeout
         var message: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {

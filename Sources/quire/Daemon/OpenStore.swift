@@ -34,7 +34,7 @@ final class ServedMount: ServedStore, MountService {
     func requestUnmount() { store.requestUnmount() }
 
     func status(for peer: Peer) throws(ServiceFailure) -> MountStatus {
-        let gather = store.gatherProgress
+        let gather = store.scanProgress
         return MountStatus(
             pid: getpid(), version: quireVersion, mode: configuration.isInPlace ? .inPlace : .beside,
             system: configuration.isSystem, readOnly: store.isReadOnly,

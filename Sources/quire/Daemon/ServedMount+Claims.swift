@@ -60,10 +60,10 @@ extension MountedStore.Client {
 }
 
 extension ClaimCall.Intent {
-    private static let readingOptions: [String: ReadingOptions] = [
+    private static let readingOptions: [String: ClaimReadingOptions] = [
         "immediately": .immediately, "withoutChanges": .withoutChanges, "metadataOnly": .metadataOnly, "live": .live,
     ]
-    private static let writingOptions: [String: WritingOptions] = [
+    private static let writingOptions: [String: ClaimWritingOptions] = [
         "merging": .merging, "replacing": .replacing, "moving": .moving, "deleting": .deleting, "metadataOnly": .metadataOnly,
         "contents": .contents,
     ]
@@ -110,7 +110,7 @@ private final class ClaimInMount: ServedClaim {
     }
 
     func end(_ end: ClaimEnd, pictures: [DocumentPicture]) throws(ServiceFailure) {
-        do throws(WorkspaceFailure) {
+        do throws(TransactionFailure) {
             switch end {
             case .published:
                 try mount.store.release(ticket, .published) { for picture in pictures { handOver(picture) } }

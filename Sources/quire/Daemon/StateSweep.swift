@@ -52,12 +52,12 @@ final class StateSweep: Sendable {
 
     // MARK: State folders
 
-    private static let doomed = ".gone"
+    private static let obsolete = ".gone"
 
     private func sweepStates() {
         guard let place = try? Descriptor(opening: states, flags: O_RDONLY | O_DIRECTORY) else { return }
         for name in Self.names(in: place) where !isOver.load(ordering: .relaxed) && name != own {
-            if name.hasSuffix(Self.doomed), Self.isID(name.dropLast(Self.doomed.count)) {
+            if name.hasSuffix(Self.obsolete), Self.isID(name.dropLast(Self.obsolete.count)) {
                 // Another was ended at it.
                 Self.remove(name, in: place)
             } else if Self.isID(name[...]) {
@@ -77,9 +77,9 @@ final class StateSweep: Sendable {
         }
         // Held until the folder is gone: whoever is about to mount such a store waits, and finds none.
         guard let lock = StoreLock(ofUnused: folder), Self.isGone(note.store) else { return }
-        let doomed = name + Self.doomed
-        guard cl_renameat2(place.number, name, place.number, doomed, CL_RENAME_NOREPLACE) == 0 else { return }
-        Self.remove(doomed, in: place)
+        let obsolete = name + Self.obsolete
+        guard cl_renameat2(place.number, name, place.number, obsolete, CL_RENAME_NOREPLACE) == 0 else { return }
+        Self.remove(obsolete, in: place)
         withExtendedLifetime(lock) {}
         log.notice(
             "what was kept of a store that is gone, and was not used for \((now &- used) / Self.day) days, was removed",

@@ -8,15 +8,15 @@ package struct StoreLock {
     private let file: Descriptor
 
     /// How long a daemon whose mount is gone may take to end: it closes what is still open and writes its index to disk.
-    package static let patience = Duration.seconds(10)
+    package static let timeout = Duration.seconds(10)
 
     /// Takes the lock and writes who has it. Throws when another daemon holds it, naming that daemon; one that serves no mount
     /// is about to end, and waited for.
     package init(
-        stateFolder: String, mountPoint: [UInt8], patience: Duration = StoreLock.patience
+        stateFolder: String, mountPoint: [UInt8], timeout: Duration = StoreLock.timeout
     ) throws(CommandFailure) {
         let path = stateFolder + "/lock"
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + timeout
         while true {
             let file: Descriptor
             do {

@@ -23,7 +23,7 @@ final class DaemonGuard: Sendable {
 
     /// In seconds. The first one takes as long as a program takes to start, beside whatever else runs: a daemon that serves before would
     /// not be started again.
-    private static let patience = 20.0
+    private static let timeout = 20.0
     private static let pauses = 0.1...10
 
     /// - Parameter device: closed by `dismiss`.
@@ -34,12 +34,12 @@ final class DaemonGuard: Sendable {
 
     func begin(_ start: @escaping Start) {
         // The kernel tells the process of the end of this very thread: it lasts as long as the daemon does.
-        let keeper = NamedThread("quire-guard") { [self] in keep(start) }
-        thread.withLock { $0 = keeper }
+        let watcher = NamedThread("quire-guard") { [self] in keep(start) }
+        thread.withLock { $0 = watcher }
     }
 
     /// Returns when the process watches, or the first attempt has failed, or time is over.
-    func waitUntilReady() { isReady.wait(seconds: Self.patience) }
+    func waitUntilReady() { isReady.wait(seconds: Self.timeout) }
 
     private func keep(_ start: Start) {
         var pause = Self.pauses.lowerBound

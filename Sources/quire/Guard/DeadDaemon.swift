@@ -33,7 +33,7 @@ struct DeadDaemon {
             if isConnected {
                 let isTakenBack = abandoned.takeBack()
                 isConnected = abandoned.refuseAll()
-                if isConnected, !isTakenBack || pause > Self.patience { abort() }
+                if isConnected, !isTakenBack || pause > Self.maximumPauses { abort() }
             }
             let waited = isConnected ? [process.number, abandoned.device] : [process.number]
             let ready = cl_wait_any(waited, Int32(clamping: waited.count), 0, pause)
@@ -43,7 +43,7 @@ struct DeadDaemon {
     }
 
     /// Requests that came by io_uring are not handed out again, nor is any before Linux 6.9.
-    private static let patience: Int32 = 50
+    private static let maximumPauses: Int32 = 50
 
     /// Root can always do so; the owner of a mount can where the control file system is mounted.
     private func abort() {

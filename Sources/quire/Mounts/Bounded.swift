@@ -17,7 +17,7 @@ enum Bounded {
     private static func begin<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Answer<Result> {
         let answer = Answer<Result>()
         // None of a pool's: those that wait for one mount would keep others from being looked at.
-        let thread = try? NamedThread(starting: "quire-look") {
+        let thread = try? NamedThread(starting: "quire-check") {
             let result = body()
             answer.value.withLock { $0 = result }
             answer.arrived.signal()

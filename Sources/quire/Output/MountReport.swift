@@ -21,13 +21,13 @@ struct MountReport: Encodable {
     let reason: String?
 
     /// How long a daemon has for its answer where there are others to ask.
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
     /// How long all together have, with what a look at a mount takes besides.
-    private static let patienceForAll = Duration.seconds(20)
+    private static let timeoutForAll = Duration.seconds(20)
 
     /// Of many mounts, asked beside each other: one that does not answer keeps nobody from seeing the others.
     static func reports(of entries: [MountTable.Entry]) -> [MountReport] {
-        let answers = Bounded.run(patienceForAll, for: entries) { MountReport(of: $0, timeout: patience) }
+        let answers = Bounded.run(timeoutForAll, for: entries) { MountReport(of: $0, timeout: timeout) }
         return zip(entries, answers).map { entry, answer in answer ?? MountReport(ofSilent: entry) }
     }
 

@@ -29,11 +29,11 @@ enum TerminalPicture {
         return attributes(in: answer).contains("4") ? .sixel : nil
     }
 
-    private static let patience: Int64 = 500_000_000
+    private static let timeout: Int64 = 500_000_000
 
     /// All up to the end of the attributes: `ESC [ ? 62 ; 4 ; 22 c`.
     private static func answer(of terminal: Int32) -> String {
-        let deadline = cl_monotonic_ns() + patience
+        let deadline = cl_monotonic_ns() + timeout
         var bytes: [UInt8] = []
         while attributes(in: String(decoding: bytes, as: UTF8.self)).isEmpty, bytes.count < 4_096 {
             var poll = pollfd(fd: terminal, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)

@@ -20,17 +20,17 @@ final class LocalThumbnails: ThumbnailSource {
 
     var place: String { thumbnailer.cache.folder }
 
-    func draw(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor {
+    func render(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor {
         let subject = try Self.subject(path)
         let done = Signal()
-        let outcome = Mutex<DrawingOutcome?>(nil)
-        thumbnailer.draw(subject, size, .awaited) { result in
+        let outcome = Mutex<RenderOutcome?>(nil)
+        thumbnailer.render(subject, size, .awaited) { result in
             outcome.withLock { $0 = result }
             done.signal()
         }
         done.wait()
         switch outcome.withLock({ $0 }) {
-        case .drawn(_, let entry):
+        case .rendered(_, let entry):
             do throws(Errno) {
                 return try thumbnailer.cache.open(entry, of: subject.uri, size)
             } catch {
@@ -68,7 +68,7 @@ final class LocalThumbnails: ThumbnailSource {
         Descriptor(owning: try check(withCString(path) { cl_openat(AT_FDCWD, $0, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) }))
     }
 
-    static func subject(_ path: [UInt8]) throws(CommandFailure) -> DrawingSubject {
+    static func subject(_ path: [UInt8]) throws(CommandFailure) -> RenderSubject {
         let isFolder: Bool
         do throws(Errno) {
             let status = try FileSystem.status(path)
@@ -79,18 +79,18 @@ final class LocalThumbnails: ThumbnailSource {
         }
         let open: @Sendable () throws(Errno) -> Descriptor = { () throws(Errno) in try Self.open(path) }
         let name = path.split(separator: UInt8(ascii: "/")).last.flatMap { EntryName($0) } ?? EntryName("root")
-        return DrawingSubject(name: name, uri: DesktopURI.uri(ofPath: path), open: open, folder: isFolder ? folder(path) : nil)
+        return RenderSubject(name: name, uri: DesktopURI.uri(ofPath: path), open: open, folder: isFolder ? folder(path) : nil)
     }
 
-    private static func folder(_ path: [UInt8]) -> DrawingSubject.Folder {
-        DrawingSubject.Folder { _ in
+    private static func folder(_ path: [UInt8]) -> RenderSubject.Folder {
+        RenderSubject.Folder { _ in
             let changed = changed(path) ?? 0
             let names = (FileSystem.entries(path) ?? []).filter { $0.first != UInt8(ascii: ".") }
-            let parts = names.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name -> DrawingSubject.Folder.Part? in
+            let parts = names.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name -> RenderSubject.Folder.Part? in
                 let inner = CanonicalPath.join(path, name)
                 guard let status = try? FileSystem.status(inner), status.st_mode & S_IFMT == S_IFREG, let subject = try? subject(inner)
                 else { return nil }
-                return DrawingSubject.Folder.Part(subject, changed: saturatedNanoseconds(status.st_ctim))
+                return RenderSubject.Folder.Part(subject, changed: saturatedNanoseconds(status.st_ctim))
             }
             return (changed, parts)
         } isCurrent: { made, _ in

@@ -9,15 +9,15 @@ import DocumentRendering
 struct MountedThumbnails: ThumbnailSource {
     let mount: MountTable.Entry
     /// How long a picture is waited for, in nanoseconds: a document may take a minute, and stand behind others.
-    private static let patience: Int64 = 120_000_000_000
+    private static let timeout: Int64 = 120_000_000_000
 
     var place: String { shown(mount.mountPoint) + "/.thumbnails" }
 
-    func draw(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor {
+    func render(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor {
         let inside = path.dropFirst(mount.mountPoint.count)
         guard !inside.isEmpty else { throw CommandFailure("\(shown(path)): the mount itself has no thumbnail") }
         let picture = mount.mountPoint + Array("/.thumbnails/\(size.rawValue)".utf8) + inside + Array(".png".utf8)
-        let deadline = cl_monotonic_ns() + Self.patience
+        let deadline = cl_monotonic_ns() + Self.timeout
         while true {
             do throws(Errno) {
                 return Descriptor(owning: try check(withCString(picture) { cl_openat(AT_FDCWD, $0, O_RDONLY, 0) }))
@@ -25,7 +25,7 @@ struct MountedThumbnails: ThumbnailSource {
                 // A look waits for ten seconds, or not at all (io_uring); others may be before it.
                 if let reason = try reason(path) { throw CommandFailure("\(shown(path)): \(reason)") }
                 guard cl_monotonic_ns() < deadline else {
-                    throw CommandFailure("\(shown(path)): it was not drawn in \(Self.patience / 1_000_000_000) seconds; try again")
+                    throw CommandFailure("\(shown(path)): it was not drawn in \(Self.timeout / 1_000_000_000) seconds; try again")
                 }
                 usleep(50_000)
             } catch {

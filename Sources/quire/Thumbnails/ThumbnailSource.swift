@@ -6,7 +6,7 @@ protocol ThumbnailSource: Sendable {
     /// Where they are kept, for a person.
     var place: String { get }
     /// A document's or folder's thumbnail, drawn if need be: opened for reading. `path` is canonical. Throws why there is none.
-    func draw(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor
+    func render(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor
     /// Forgets what was drawn of a document, or in a folder. Returns of how many documents there was something.
     func clear(_ path: [UInt8]) throws(CommandFailure) -> Int
 }

@@ -40,7 +40,11 @@ struct ThumbnailWarming {
                     }
                     guard number < all.count else { return }
                     var failure: CommandFailure?
-                    do throws(CommandFailure) { _ = try all[number].source.draw(all[number].path, size) } catch { failure = error }
+                    do throws(CommandFailure) {
+                        _ = try all[number].source.render(all[number].path, size)
+                    } catch {
+                        failure = error
+                    }
                     progress.withLock { progress in
                         if let failure { progress.refused.append(failure.message) } else { progress.drawn += 1 }
                         Self.show(&progress, of: all.count)

@@ -76,7 +76,7 @@ extension MountTests {
         /// Nanoseconds since 1970 end in 2262; a file's time need not.
         @Test func timesFarAwayHarmNothing() throws {
             try withMount(prepare: "touch -d 2300-01-01 before") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("touch -d 2300-01-01 after; touch -d 1902-01-01 long; quire tag add tag before after long")
                 try mount.expectNames(["after", "before", "long"], in: ".tags/tag")
                 #expect(try mount.shell("date -u -r after +%Y") == "2300")
@@ -92,7 +92,7 @@ extension MountTests {
             // ramfs keeps no extended attributes of users.
             try mount.shell("mount -t ramfs quire-test \"$S\"; echo text >\"$S/doc\"; echo two >\"$S/other\"", in: "/")
             try mount.mount()
-            try mount.gathered()
+            try mount.scanned()
             try mount.shell("mkdir .tags/tag; ln -s ../../doc .tags/tag/; quire tag add tag other")
             try mount.expectNames(["doc", "other"], in: ".tags/tag")
             #expect(try mount.tags(of: "doc") == "tag")
@@ -104,21 +104,21 @@ extension MountTests {
             #expect(try mount.shell("ls; mkdir own; cat doc", as: Account.alice) == "doc\nrenamed\ntext")
             try mount.unmount()
             try mount.mount()
-            try mount.gathered()
+            try mount.scanned()
             try mount.expectNames(["renamed"], in: ".tags/tag")
         }
 
         @Test(arguments: ["printf garbage >index", "truncate -s 3000 index", "dd if=/dev/urandom of=index bs=4096 count=2 seek=1 conv=notrunc 2>/dev/null"])
         func aDamagedIndexIsBuiltAnew(damage: String) throws {
             try withMount(prepare: "echo text >doc; setfattr -n user.xdg.tags -v tag doc") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.unmount()
                 try mount.shell("""
                     cd "$QUIRE_STATE_HOME"/*; index=$(ls | grep -E '^index.*(sqlite|db)$|^index$' | head -1); rm -f "$index"-*
                     \(damage.replacing("index", with: "\"$index\""))
                     """, in: "/")
                 try mount.mount()
-                try mount.gathered()
+                try mount.scanned()
                 try mount.expectNames(["doc"], in: ".tags/tag")
                 #expect(try mount.shell("grep -il 'damaged' \"$QUIRE_STATE_HOME\"/*/log | wc -l") == "1")
             }
@@ -126,7 +126,7 @@ extension MountTests {
 
         @Test func anIndexOfANewerVersionIsRefusedAndKept() throws {
             try withMount(prepare: "echo text >doc") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.unmount()
                 try mount.shell("""
                     cd "$QUIRE_STATE_HOME"/*; index=$(ls | grep -E '^index.*(sqlite|db)$|^index$' | head -1)
@@ -166,7 +166,7 @@ extension MountTests {
             }
             try mount.shell("mount -t tmpfs -o size=1m quire-test \"$QUIRE_STATE_HOME\"", in: "/")
             try mount.mount()
-            try mount.gathered()
+            try mount.scanned()
             #expect(try mount.shell("""
                 head -c 1M /dev/zero >"$QUIRE_STATE_HOME/fill" 2>/dev/null || true
                 for n in $(seq 300); do echo $n >doc$n; done; cat doc300; ls | wc -l; rm "$QUIRE_STATE_HOME/fill"
@@ -190,7 +190,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func namesThatAreNotTextAreServed(account: Account) throws {
             try withMount(account, prepare: #"mkdir $'d\xff'; echo text >$'d\xff/\xfe\x01'; echo x >$'line\nbreak'"#) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell(#"""
                     mkdir .tags/t; ln $'d\xff/\xfe\x01' .tags/t/; ln $'line\nbreak' .tags/t/
                     test "$(cat $'.tags/t/\xfe\x01')" = text; test "$(cat $'.tags/t/line\nbreak')" = x

@@ -8,7 +8,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func statusTellsWhatIsMounted(account: Account) throws {
             try withMount(account, prepare: "mkdir d; echo 1 >a; echo 2 >d/b") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 let facts = try mount.python("""
                     import json, os, subprocess
                     writer = open("a", "a"); writer.write("x"); writer.flush()

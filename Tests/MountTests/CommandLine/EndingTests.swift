@@ -25,7 +25,7 @@ extension MountTests {
             }
         }
 
-        @Test func aMountThatIsBeingGatheredEnds() throws {
+        @Test func aMountThatIsBeingScannedEnds() throws {
             let many = "python3 -c 'import os\nfor n in range(60000): os.mkdir(str(n))'"
             try withMount(in: "/dev/shm", prepare: many) { mount in
                 try expectEnd(of: mount, after: "true") { kill($0, SIGTERM) }

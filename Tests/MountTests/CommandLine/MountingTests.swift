@@ -206,7 +206,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func aReadOnlyMountChangesNothing(account: Account) throws {
             try withMount(account, ["ro"], prepare: "echo text >doc; setfattr -n user.xdg.tags -v tag doc") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try mount.shell("cat doc") == "text")
                 for script in ["echo new >new", "echo more >>doc", "rm doc", "mkdir d", "mkdir .tags/b", "chmod 600 doc", "rm .tags/tag/doc"] {
                     try mount.refuses(script, "Read-only file system")

@@ -15,12 +15,12 @@ extension MountTests {
 
         private func withUsers(_ body: (Mount) throws -> Void) throws {
             try withMount(prepare: Self.store) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try body(mount)
             }
         }
 
-        @Test func tagsShowWhatEachMayReach() throws {
+        @Test func tagsShowWhatEachMayAccess() throws {
             try withUsers { mount in
                 #expect(try mount.names(in: ".tags", as: Self.alice) == ["open", "ours", "secret"])
                 #expect(try mount.names(in: ".tags", as: Self.bob) == ["open", "ours"])
@@ -34,7 +34,7 @@ extension MountTests {
             }
         }
 
-        @Test func theCommandsShowWhatEachMayReach() throws {
+        @Test func theCommandsShowWhatEachMayAccess() throws {
             try withUsers { (mount: Mount) throws in
                 #expect(try mount.shell("cd /; quire tag list \"$M\"", as: Self.bob) == "1  open\n2  ours")
                 #expect(try mount.shell("cd /; quire tag list \"$M\"", as: Self.alice) == "1  open\n1  ours\n1  secret")

@@ -182,7 +182,7 @@ extension MountTests {
                 #expect(try mount.shell("""
                     quire coordinate --write doc -- sh -c 'echo claimed >doc; touch "$0/ready"; until [ -e "$0/go" ]; do sleep 0.02; done' "$T" & holder=$!
                     eventually [ -e "$T/ready" ]; echo theirs >their; mv their doc; cat doc; exec 3<doc
-                    eventually 'helpers=$(pgrep -P \(daemon) -x quire-repeat)'; trap 'kill -CONT $helpers' EXIT; kill -STOP $helpers
+                    eventually 'helpers=$(pgrep -P \(daemon) -x quire-replay)'; trap 'kill -CONT $helpers' EXIT; kill -STOP $helpers
                     touch "$T/go"; wait $holder; cat doc; cat /proc/self/fd/3
                     """) == "theirs\nclaimed\ntheirs")
             }

@@ -198,7 +198,7 @@ extension MountTests {
                 """)
         }
 
-        @Test func theSessionsOfOthersAreOutOfReach() throws {
+        @Test func theSessionsOfOthersAreInaccessible() throws {
             try withMount(prepare: "echo public >doc; mkdir private; echo secret >private/doc; chmod 700 private") { mount in
                 let user = try #require(Account.user.uid)
                 try mount.shell("cd /; mkdir \"$T/out\"; chmod 777 \"$T/out\"")

@@ -79,7 +79,7 @@ extension Mount {
     }
 
     /// Waits until the daemon has read the whole store once.
-    func gathered(sourceLocation: SourceLocation = #_sourceLocation) throws {
+    func scanned(sourceLocation: SourceLocation = #_sourceLocation) throws {
         try eventually(within: .seconds(60), sourceLocation: sourceLocation) {
             try quire("status", "--json", path).output.contains("\"state\" : \"done\"")
         }

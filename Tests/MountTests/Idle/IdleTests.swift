@@ -68,9 +68,9 @@ extension MountTests {
         }
 
         @Test(arguments: Account.allCases)
-        func foldersThatWereMadeAndRemovedAreNotGatheredForEver(account: Account) throws {
+        func foldersThatWereMadeAndRemovedAreNotScannedForEver(account: Account) throws {
             try withStoreOfItsOwn(account) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.python("import os\nfor _ in range(1000): os.mkdir('d'); os.rmdir('d')")
                 try mount.python("import os\nfor n in range(1000): os.mkdir('d%d' % n); os.rmdir('d%d' % n)", in: mount.store)
                 try expectIdle(mount, for: 3)

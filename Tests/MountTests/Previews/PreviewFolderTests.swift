@@ -162,7 +162,7 @@ extension MountTests {
         }
 
         /// Each page's size would have it drawn: a listing has few of them drawn, and opening one always.
-        @Test func aLongDocumentIsListedWithoutBeingDrawn() throws {
+        @Test func aLongDocumentIsListedWithoutBeingRendered() throws {
             try withMount(prepare: Self.pages(60, "long.pdf")) { (mount: Mount) throws in
                 #expect(try mount.shell("ls .previews/long.pdf | grep -c page; ls -l .previews/long.pdf | awk '$5 == 0' | wc -l") == "60\n44")
                 #expect(try mount.shell("f=.previews/long.pdf/page-55.png; identify -format '%w %h' $f; test $(stat -c %s $f) = $(wc -c <$f)") == "1600 1067")
@@ -230,7 +230,7 @@ extension MountTests {
             }
         }
 
-        @Test func onIoUringALookIsMadeAgain() throws {
+        @Test func onIoUringALookupIsMadeAgain() throws {
             try withMount(.root, ["allow_other,uring=on"], prepare: "echo words >a.txt") { (mount: Mount) throws in
                 try mount.shell("""
                     eventually 'text=$(cat .previews/a.txt/text.txt)'; expect_equal "$text" words

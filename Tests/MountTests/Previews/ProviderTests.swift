@@ -6,7 +6,7 @@ extension MountTests {
     struct ProviderTests {
         private static let sketches = "SketchPictures --install; printf '0,50 100,50\\n50,0 50,100\\n' >a.sketch; echo nonsense >b.sketch; cp a.sketch c.sketch; echo words >d.txt"
 
-        @Test func anAppsTypeIsDrawnAndPreviewed() throws {
+        @Test func anAppsTypeIsRenderedAndPreviewed() throws {
             try withMount(.user, prepare: Self.sketches) { (mount: Mount) throws in
                 #expect(try mount.shell("quire types a.sketch").contains("application/x-quire-sketch (Sketch)"))
                 #expect(try mount.python(Samples.colour + """

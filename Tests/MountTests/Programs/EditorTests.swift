@@ -9,7 +9,7 @@ extension MountTests {
             try withMount(
                 account, prepare: "echo one >doc; setfattr -n user.xdg.tags -v tag doc; setfattr -n user.xdg.comment -v note doc"
             ) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 for (number, word) in ["two", "three"].enumerated() {
                     try mount.shell("""
                         vim -u NONE -N -i NONE -es -c 'set backup writebackup backupcopy=\(backupCopy)' \
@@ -26,7 +26,7 @@ extension MountTests {
 
         @Test func vimSavesThroughALinkOfATag() throws {
             try withMount(prepare: "echo one >doc; setfattr -n user.xdg.tags -v tag doc") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("vim -u NONE -N -i NONE -es -c '%s/one/two/' -c wq .tags/tag/doc </dev/null")
                 #expect(try mount.shell("cat doc; cat .tags/tag/doc; stat -c %F .tags/tag/doc") == "two\ntwo\nsymbolic link")
             }

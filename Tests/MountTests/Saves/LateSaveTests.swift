@@ -83,7 +83,7 @@ extension MountTests {
                     is_shown() { [ "$(stat -c %i "$1")" = "$(stat -c %i "$S/$1")" ]; }
                     cat first doc >"$T/read"
                     # Has the daemon start the process.
-                    killed first; eventually 'is_shown first && pgrep -P \(daemon) -x quire-repeat >"$T/helpers"'
+                    killed first; eventually 'is_shown first && pgrep -P \(daemon) -x quire-replay >"$T/helpers"'
                     helpers=$(cat "$T/helpers"); trap 'kill -CONT $helpers || true' EXIT; kill -STOP $helpers
                     # For a second the mount takes any rename for one that may move such an entry.
                     killed doc; sleep 1.2; mv doc moved; kill -CONT $helpers

@@ -49,7 +49,7 @@ extension MountTests {
                     let daemon = try #require(mount.daemon)
                     #expect(try mount.shell("""
                         daemon=\(daemon); exec 3<doc; echo new >doc
-                        eventually 'helper=$(pgrep -P $daemon -x quire-repeat)'
+                        eventually 'helper=$(pgrep -P $daemon -x quire-replay)'
                         ls -l /proc/$helper/fd | grep -c -v -e ' 0 -> socket' -e total || true
                         exec 3<&-; cd /; \(end); eventually '! ps -o stat= $helper | grep -qv Z'
                         """) == "0")
@@ -79,7 +79,7 @@ extension MountTests {
                 #expect(try mount.shell("""
                     watching "$T/events" --format '%w %e' a/b/doc*; heard() { eventually grep -q "$1.*DELETE_SELF" "$T/events"; }
                     echo new >a/b/doc1; heard doc1; echo new >a/b/doc2; mv a/b/doc2 a/moved; mv a c; heard doc2
-                    pkill -9 -P \(daemon) -x quire-repeat; sleep 0.1; echo new >c/b/doc3; heard doc3
+                    pkill -9 -P \(daemon) -x quire-replay; sleep 0.1; echo new >c/b/doc3; heard doc3
                     kill $watcher; grep DELETE_SELF "$T/events"
                     """) == (1...3).map { "a/b/doc\($0) DELETE_SELF" }.joined(separator: "\n"))
             }

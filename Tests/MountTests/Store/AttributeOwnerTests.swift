@@ -30,7 +30,7 @@ extension MountTests {
         @Test(arguments: saves, ["anyones", "alices"])
         func anotherUsersDocumentGivesNothing(save: String, folder: String) throws {
             try withMount(prepare: Self.store) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 let document = "\(folder)/\(Self.bob)"
                 try mount.shell("doc=\(document); \(save)", as: Self.alice)
                 #expect(try attributes(mount, document) == "new")
@@ -55,7 +55,7 @@ extension MountTests {
         @Test(arguments: saves.prefix(4), ["anyones", "sticky", "alices"])
         func onesOwnDocumentKeepsThem(save: String, folder: String) throws {
             try withMount(prepare: Self.store) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 let document = "\(folder)/\(Self.alice)"
                 // Root gives a removed document's attributes to no file of its own.
                 for user in save.contains("rm -f") ? [Self.alice] : [Self.alice, 0] {
@@ -73,7 +73,7 @@ extension MountTests {
         @Test(arguments: ["echo new >$doc", "echo new >$doc.new; mv $doc.new $doc"])
         func aNameMadeAnewByAnotherGetsNothing(save: String) throws {
             try withMount(prepare: Self.store) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 let document = "anyones/\(Self.alice)"
                 try mount.shell("mv \(document) \(document).away", as: Self.alice)
                 try mount.shell("doc=\(document); \(save)", as: Self.bob)

@@ -27,7 +27,7 @@ extension MountTests {
         /// Documents whose paths no system call takes are in no tag, and those that come from there, or go there, are told of.
         @Test(arguments: [Account.root]) func documentsMovedFromAndToWhereNoPathLeadsAreKnownWhereOneDoes(account: Account) throws {
             try withMount(account, prepare: "printf near >near; setfattr -n user.xdg.tags -v near near; \(Self.prepare(25, String(repeating: "d", count: 200)))") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 let moving = """
                     import ctypes, os
                     libc = ctypes.CDLL(None)

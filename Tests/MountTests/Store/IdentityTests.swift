@@ -12,7 +12,7 @@ extension MountTests {
 
         private func survives(_ account: Account, _ script: String, content: String) throws {
             try withMount(account, prepare: Self.document) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell(script)
                 #expect(try mount.shell("cat doc") == content)
                 #expect(try mount.shell(Self.attributes) == "tag\na comment\nelsewhere")
@@ -56,7 +56,7 @@ extension MountTests {
 
         @Test func whatTheNewFileHasItselfIsKept() throws {
             try withMount(prepare: Self.document) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("echo two >new; setfattr -n user.xdg.comment -v newer new; mv new doc")
                 #expect(try mount.shell(Self.attributes) == "tag\nnewer\nelsewhere")
             }
@@ -64,7 +64,7 @@ extension MountTests {
 
         @Test func aFileThatIsNoSaveTakesNothingOver() throws {
             try withMount(prepare: Self.document + "; echo other >other; echo third >third") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("mv other doc")
                 #expect(try mount.tags(of: "doc") == "")
                 #expect(try mount.names(in: ".tags") == [])
@@ -75,7 +75,7 @@ extension MountTests {
 
         @Test func aNameThatHadAnotherFileSinceIsAnotherDocument() throws {
             try withMount(prepare: Self.document + "; echo third >third") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("rm doc; echo two >doc; rm doc; echo new >new; mv new doc")
                 #expect(try mount.tags(of: "doc") == "")
                 // By an old file, too.
@@ -88,7 +88,7 @@ extension MountTests {
         @Test(.enabled(if: isLongRun, "takes 40 s"))
         func aLogThatIsMovedTakesNothingOver() throws {
             try withMount(prepare: Self.document) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("exec 3>log; echo one >&3; sleep 17; mv doc doc.1; mv log doc")
                 #expect(try mount.tags(of: "doc") == "")
                 // A file that is open for writing still is a document, if it is moved aside.
@@ -101,7 +101,7 @@ extension MountTests {
 
         @Test func swappingTwoDocumentsSwapsTheirTags() throws {
             try withMount(prepare: Self.document + "; echo other >other") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.python("""
                     import ctypes
                     libc = ctypes.CDLL(None, use_errno=True)
@@ -116,7 +116,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func aLostAttributeDoesNotComeBack(account: Account) throws {
             try withMount(account, prepare: Self.document) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("setfattr -x user.xdg.tags doc; echo two >new; mv new doc")
                 #expect(try mount.tags(of: "doc") == "")
             }
@@ -125,11 +125,11 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func movesWhileNotMountedKeepTheTagFoldersRight(account: Account) throws {
             try withMount(account, prepare: Self.document + "; mkdir d; cp -a doc d/second") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.unmount()
                 try mount.shell("mv doc d/first; mv d e; setfattr -n user.xdg.tags -v late e/second", in: mount.store)
                 try mount.mount()
-                try mount.gathered()
+                try mount.scanned()
                 try mount.expectNames(["late", "tag"], in: ".tags")
                 #expect(try mount.shell("readlink .tags/*/*") == "../../e/second\n../../e/first")
             }
@@ -137,11 +137,11 @@ extension MountTests {
 
         @Test func aThrownAwayIndexIsBuiltAgainFromTheStore() throws {
             try withMount(prepare: Self.document) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.unmount()
                 try mount.shell("rm -r \"$QUIRE_STATE_HOME\"/*", in: "/")
                 try mount.mount()
-                try mount.gathered()
+                try mount.scanned()
                 try mount.expectNames(["doc"], in: ".tags/tag")
             }
         }

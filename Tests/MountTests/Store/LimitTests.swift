@@ -14,7 +14,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func aDaemonIsSmallAfterItsStart(account: Account) throws {
             try withMount(account, prepare: "echo text >doc") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("ls -la . .tags .recents; cat doc")
                 #expect(try Self.residentMegabytes(mount) <= 40)
             }
@@ -37,7 +37,7 @@ extension MountTests {
                     print(len(listed), sum(name[0] == "r" for name in listed))
                     """, limit: .seconds(300)) == "100000 100000\n100000\n98000 1000")
                 #expect(try Self.residentMegabytes(mount) <= 150)
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try Self.residentMegabytes(mount) <= 150)
                 #expect(try mount.shell("ls many | wc -l", in: mount.store) == "98000")
             }

@@ -59,14 +59,14 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func changesBesideTheMountShow(account: Account) throws {
             try withMount(account, prepare: "mkdir d") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try mount.python(Self.program) == "")
             }
         }
 
         @Test func changesShowWithoutPassthroughToo() throws {
             try withMount(.root, ["passthrough=off"], prepare: "mkdir d") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try mount.python(Self.program) == "")
             }
         }
@@ -114,7 +114,7 @@ extension MountTests {
                 let daemon = try #require(mount.daemon)
                 try mount.shell("""
                     cat first doc >"$T/read"; echo new >"$S/first"
-                    eventually 'pgrep -P \(daemon) -x quire-repeat >"$T/helpers"'
+                    eventually 'pgrep -P \(daemon) -x quire-replay >"$T/helpers"'
                     helpers=$(cat "$T/helpers"); trap 'kill -CONT $helpers || true' EXIT; kill -STOP $helpers
                     for number in $(seq 10); do
                         echo "text $number" >"$S/new"; stat doc >"$T/status"
@@ -129,7 +129,7 @@ extension MountTests {
 
         @Test func documentsTaggedBesideTheMountAreInTheirFolders() throws {
             try withMount(prepare: "echo a >a; echo b >b") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("setfattr -n user.xdg.tags -v tag a; mkdir d; echo c >d/c; setfattr -n user.xdg.tags -v tag d/c")
                 try mount.expectNames(["a", "c"], in: ".tags/tag")
                 try mount.shell("setfattr -n user.xdg.tags -v tag b; mv a z", in: mount.store)

@@ -140,7 +140,7 @@ extension MountTests {
         }
 
         @Test(arguments: SaveMount.accounts)
-        func whatIsRepeatedIsNotToldAgain(kind: SaveMount) throws {
+        func whatIsReplayedIsNotToldAgain(kind: SaveMount) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
                 #expect(try mount.shell("""
                     (cd /; exec quire watch --json "$M") >"$T/watched" & watch=$!
@@ -191,12 +191,12 @@ extension MountTests {
 
         /// Whoever kills it: another one takes over.
         @Test(arguments: SaveMount.accounts)
-        func theRepeatingProcessIsStartedAgain(kind: SaveMount) throws {
+        func theReplayProcessIsStartedAgain(kind: SaveMount) throws {
             try withMount(kind.account, kind.options) { (mount: Mount) throws in
                 let daemon = try #require(mount.daemon)
                 #expect(try heard(mount, """
                     touch "$S/a"; step; step; for n in 1 2 3; do
-                        eventually pkill -9 -P \(daemon) -x quire-repeat; touch "$S/b$n"
+                        eventually pkill -9 -P \(daemon) -x quire-replay; touch "$S/b$n"
                         eventually 'touch "$S/c$n.$RANDOM"; sleep 0.2; grep -q "CREATE c$n" "$T/events"'
                     done
                     """).contains("CREATE c3"))
@@ -204,7 +204,7 @@ extension MountTests {
         }
 
         @Test(arguments: SaveMount.accounts)
-        func anUnmountWhileChangesAreRepeatedEnds(kind: SaveMount) throws {
+        func anUnmountWhileChangesAreReplayedEnds(kind: SaveMount) throws {
             for _ in 0..<(isLongRun ? 20 : 3) {
                 try withMount(kind.account, kind.options) { (mount: Mount) throws in
                     try mount.shell("""
@@ -221,7 +221,7 @@ extension MountTests {
         func aBurstOfChangesDoesNotHoldTheMountUp(kind: SaveMount) throws {
             let count = isLongRun ? 100_000 : 10_000
             try withMount(kind.account, kind.options, prepare: "mkdir busy; echo x >doc") { (mount: Mount) throws in
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try mount.python("""
                     import os, subprocess, time
                     S, M, count = os.environ["S"], os.environ["M"], \(count)

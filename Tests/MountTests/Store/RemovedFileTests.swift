@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension MountTests {
-    /// Opens of files that have lost their last name, which the daemon sends on once (`SaveService.leadOnFromRemoved`).
+    /// Opens of files that have lost their last name, which the daemon sends on once (`SaveService.retryRemoved`).
     @Suite(.sharedMounts)
     struct RemovedFileTests {
         /// The kernel opens each file for the listener, and does not repeat that: neither a removed file nor a version that was replaced may

@@ -206,7 +206,7 @@ extension MountTests {
 
         @Test func documentsAreCountedForTheirOwners() throws {
             try withMount(prepare: "mkdir f; for n in 1 2 3; do echo text >f/$n; setfattr -n user.xdg.tags -v t$n f/$n; done; chown \(Account.alice) f/*") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 let shares = try mount.shell("quire status \"$M\" | grep '^ *shares'", as: Account.alice)
                 #expect(shares.contains("indexBytes ") && shares.contains("tags 3 of 10000"))
                 #expect(!(try mount.shell("quire status \"$M\" | grep '^ *shares'", as: Account.bob)).contains("indexBytes "))

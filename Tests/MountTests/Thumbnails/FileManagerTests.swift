@@ -34,7 +34,7 @@ extension MountTests {
         @Test(arguments: folders)
         func thunarShowsThem(folder: String) throws {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("touch letter.odt; cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
                 #expect(try mount.python(Screen.python(for: "thunar") + Self.helpers + "print(look('\(folder)'))") == "True")
                 try mount.shell("test -z \"$(find $XDG_CACHE_HOME/thumbnails -name '*.png' 2>/dev/null)\"; ls .thumbnails/normal | grep letter.odt.png")
@@ -45,19 +45,19 @@ extension MountTests {
         @Test(arguments: ["nautilus", "pcmanfm"], folders)
         func othersFindThemInTheDesktopsCache(program: String, folder: String) throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
                 let seen = try mount.python(
                     Screen.python(for: program) + Self.helpers + "print(look('\(folder)'))", limit: .seconds(600))
                 // Whether it was not drawn, or not shown, which PCManFM does not always do when it shows the folder again.
-                let drawn = try mount.shell("find $XDG_CACHE_HOME/thumbnails -type f -printf '%P %T+\\n'; date; stat -c %y letter.odt")
-                #expect(seen == "True", "\(drawn)")
+                let rendered = try mount.shell("find $XDG_CACHE_HOME/thumbnails -type f -printf '%P %T+\\n'; date; stat -c %y letter.odt")
+                #expect(seen == "True", "\(rendered)")
                 #expect(try mount.shell("quire status . --json | grep -c '\"thumbnailsDrawn\" : 0' || true") == "0")
             }
         }
 
         /// Whoever lists a folder without showing it has nothing drawn.
-        @Test func otherProgramsHaveNothingDrawn() throws {
+        @Test func otherProgramsHaveNothingRendered() throws {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell("ls -lA; cat letter.odt >/dev/null; find . >/dev/null; sleep 0.6; quire status . --json | grep '\"thumbnailsDrawn\" : 0'")
             }
@@ -66,7 +66,7 @@ extension MountTests {
         /// Pictures under the paths of links go with the documents, and with all others when they are cleared.
         @Test func picturesOfLinksGo() throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("""
                     cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents
                     picture() { printf '%s/thumbnails/large/%s.png' "$XDG_CACHE_HOME" $(printf %s "file://$M/$1" | md5sum | cut -c1-32); }
@@ -84,7 +84,7 @@ extension MountTests {
         }
 
         /// A later look is heard of, too, though nothing was found at the first one.
-        @Test func whatIsAddedIsDrawnAtTheNextLook() throws {
+        @Test func whatIsAddedIsRenderedAtTheNextLookup() throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell("""
                     python3 -c 'import os; os.path.exists(".hidden")'; sleep 1; convert -size 90x60 xc:green new.png

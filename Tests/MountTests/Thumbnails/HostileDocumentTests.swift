@@ -40,7 +40,7 @@ extension MountTests {
         }
 
         @Test(arguments: Account.allCases)
-        func damagedAndLyingFilesAreRefusedOrDrawnForWhatTheyAre(account: Account) throws {
+        func damagedAndLyingFilesAreRefusedOrRenderedForWhatTheyAre(account: Account) throws {
             let found = try outcomes(Samples.script + """
                 mkdir all; mv *.* all; for f in jpg webp tiff pdf mkv zip odt; do head -c 200 all/*.$f >cut.$f; done; head -c 40000 /dev/urandom >noise.jpg
                 cp all/page.pdf lying.jpg; cp all/photo.jpg lying.pdf; (cat all/photo.jpg; echo) >lying.txt; cp all/parts.zip lying.png; : >empty.png
@@ -155,7 +155,7 @@ extension MountTests {
         }
 
         /// Without the sandbox nothing is drawn, and the mount says why.
-        @Test func withoutBubblewrapNothingIsDrawn() throws {
+        @Test func withoutBubblewrapNothingIsRendered() throws {
             try withMount(prepare: "convert -size 200x100 xc:red a.png; mkdir \"$T/bin\"; for p in setpriv; do ln -s $(command -v $p) \"$T/bin\"; done") { (mount: Mount) throws in
                 try mount.unmount()
                 try mount.shell("PATH=\"$T/bin:$(dirname $(command -v quire))\" $(command -v quire) mount \"$S\" \"$M\" -o allow_other", in: "/")

@@ -12,7 +12,7 @@ extension MountTests {
 
         @Test func whatLeavesBeneathTheMountTakesItsPicturesAlong() throws {
             try withMount(prepare: "mkdir -p d/e; convert -size 200x100 xc:red d/a.png; convert -size 90x90 xc:blue d/e/b.png; cp d/a.png c.png") { (mount: Mount) throws in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell(Self.helpers + """
                     cat .thumbnails/normal/d/a.png.png .thumbnails/normal/d/e/b.png.png .thumbnails/normal/d/e.png .thumbnails/normal/c.png.png >/dev/null; cached 4
                     mv "$S/d" "$T/d"; cached 1
@@ -22,12 +22,12 @@ extension MountTests {
 
         @Test func whatHappensWhileNothingIsMountedIsFoundOut() throws {
             try withMount(prepare: "for n in stays changes goes moves; do convert -size 90x90 xc:red $n.png; done") { (mount: Mount) throws in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell(Self.helpers + "cat .thumbnails/normal/{stays,changes,goes,moves}.png.png >/dev/null; cached 4")
                 try mount.unmount()
                 try mount.shell("convert -size 90x90 xc:blue $S/changes.png; rm $S/goes.png; mkdir $S/d; mv $S/moves.png $S/d/moved.png", in: mount.store)
                 try mount.mount()
-                try mount.gathered()
+                try mount.scanned()
                 // The one that changed is drawn again, and nothing else.
                 try mount.shell(Self.helpers + """
                     cached 3; eventually '[ $(count) = 1 ]'; sleep 0.3; test $(count) = 1

@@ -13,7 +13,7 @@ extension MountTests {
         private static let documents = "mkdir d; convert -size 200x100 xc:red 'd/a picture.png'; setfattr -n user.xdg.tags -v work 'd/a picture.png'"
 
         @Test(arguments: Account.allCases, ["a%20picture.png", "./a%20picture.png"])
-        func aPictureIsThereAMomentAfterItWasLookedFor(account: Account, name: String) throws {
+        func aPictureIsThereAMomentAfterItsLookup(account: Account, name: String) throws {
             try withMount(account, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell(Self.helpers + """
                     f=d/.sh_thumbnails/normal/$(sum \(name)).png
@@ -27,7 +27,7 @@ extension MountTests {
 
         @Test func itIsInEveryFolderAndListedInNone() throws {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("echo >>d/new; cat '.thumbnails/normal/d/a picture.png.png' >/dev/null")
                 try mount.shell(Self.helpers + """
                     for d in . d .tags .tags/work .recents; do ls -d $d/.sh_thumbnails/large; expect_equal "$(ls -A $d | grep sh_ || true)" ''; done

@@ -61,7 +61,7 @@ extension MountTests {
         }
 
         /// The desktop's own cache, so that file managers find it.
-        @Test func outsideOfMountsItDrawsItself() throws {
+        @Test func outsideOfMountsItRendersItself() throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell("""
                     cp -r "$S/d" "$T/"; cd "$T"; { quire thumbnail --warm d 2>/dev/null || true; } | grep '5 drawn'
@@ -85,7 +85,7 @@ extension MountTests {
             }
         }
 
-        @Test func typesTellsTheTypeAndWhoDrawsIt() throws {
+        @Test func typesTellsTheTypeAndWhatRendersIt() throws {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
                 let text = try mount.shell("quire types d/1.png d/words.txt d d/x.quire")
                 for part in ["image/png (PNG image)", "built in: the image", "text/plain", "built in: the beginning, as prose", "inode/directory", "nobody"] {

@@ -12,7 +12,7 @@ extension MountTests {
             """
 
         @Test(arguments: Account.allCases)
-        func eachTypeIsDrawn(account: Account) throws {
+        func eachTypeIsRendered(account: Account) throws {
             try withMount(account, prepare: Samples.script) { (mount: Mount) throws in
                 // Opened once, the folder is drawn whole.
                 try mount.shell(Self.helpers + "ls .thumbnails/normal; drawn .thumbnails/normal \(Samples.normal.count)")
@@ -98,7 +98,7 @@ extension MountTests {
             }
         }
 
-        @Test func anEntryOpenedByNameIsDrawnAtOnce() throws {
+        @Test func anEntryOpenedByNameIsRenderedAtOnce() throws {
             try withMount(prepare: "mkdir d; convert -size 600x400 xc:red d/photo.jpg; head -c 9 /dev/zero >d/empty.bin") { (mount: Mount) throws in
                 #expect(try mount.shell("ls .thumbnails/x-large") == "d")
                 #expect(try mount.shell("identify -format '%w %h' .thumbnails/x-large/d/photo.jpg.png") == "512 341")
@@ -110,7 +110,7 @@ extension MountTests {
             }
         }
 
-        @Test func aNewVersionHasItsPictureAtTheNextLook() throws {
+        @Test func aNewVersionHasItsPictureAtTheNextLookup() throws {
             try withMount(prepare: "convert -size 200x100 xc:red a.png") { (mount: Mount) throws in
                 #expect(try mount.python(Samples.colour + """
                     def draw(name): subprocess.run(["convert", "-size", "200x100", "xc:" + name, "PNG:" + os.environ["T"] + "/new"], check=True)
@@ -152,7 +152,7 @@ extension MountTests {
             }
         }
 
-        @Test func theSameContentIsDrawnOnce() throws {
+        @Test func theSameContentIsRenderedOnce() throws {
             try withMount(prepare: "convert -size 2000x1000 plasma:fractal a.jpg; for i in 1 2 3 4 5; do cp a.jpg copy$i.jpg; done") { (mount: Mount) throws in
                 try mount.shell(Self.helpers + "ls .thumbnails/large; drawn .thumbnails/large 6")
                 // The texts in them are each one's own.
@@ -161,7 +161,7 @@ extension MountTests {
             }
         }
 
-        @Test func walksDrawNothing() throws {
+        @Test func walksRenderNothing() throws {
             let prepare = "for d in a b c d e; do mkdir $d; convert -size 200x100 xc:red $d/x.png; done; convert -size 200x100 xc:red top.png"
             try withMount(prepare: prepare) { (mount: Mount) throws in
                 try mount.shell(Self.helpers + """

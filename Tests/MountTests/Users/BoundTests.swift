@@ -109,7 +109,7 @@ extension MountTests {
                 """# + program, limit: .seconds(300))
         }
 
-        @Test func looksThatWaitForPicturesAreBounded() throws {
+        @Test func lookupsThatWaitForPicturesAreBounded() throws {
             try withSlowDocuments(#"""
                 bob = User(BOB, looking % ("os.stat('.thumbnails/large/slow/%d.blend.png' % n)", 560))
                 full = share(BOB, "waitingLooks")["limit"]

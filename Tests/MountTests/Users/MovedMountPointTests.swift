@@ -24,7 +24,7 @@ extension MountTests {
             }
         }
 
-        @Test func whatIsChangedOutsideIsRepeatedOnTheMountAlone() throws {
+        @Test func whatIsChangedOutsideIsReplayedOnTheMountAlone() throws {
             try besideMovedMount("""
                 cd store/priv; rm secret; sleep 0.3; echo >made; mkdir folder; sleep 0.3; mv x y; sleep 1.5; cd ../..
                 """) { (mount) throws in

@@ -11,7 +11,7 @@ extension MountTests {
             as account: Account = .root, by script: String, prepare: String = documents
         ) throws {
             try withMount(account, prepare: prepare) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("echo mine >>doc7.txt")
                 try mount.expectNames(["doc7.txt"], in: ".recents")
                 try mount.shell(script)

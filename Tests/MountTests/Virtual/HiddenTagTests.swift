@@ -15,7 +15,7 @@ extension MountTests {
 
         private func withUsers(_ body: (Mount) throws -> Void) throws {
             try withMount(prepare: Self.store) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try body(mount)
                 #expect(try mount.tags(of: "alice/private") == "secret,ours")
                 #expect(try mount.tags(of: "alice/inner") == "secret/inner")
@@ -59,7 +59,7 @@ extension MountTests {
             }
         }
 
-        @Test func onlyWhatIsWithinReachIsRenamed() throws {
+        @Test func onlyWhatIsAccessibleIsRenamed() throws {
             try withUsers { (mount: Mount) throws in
                 try mount.shell("quire tag rename ours mine --in .", as: Self.bob)
                 #expect(try mount.tags(of: "bob/private") == "mine")
@@ -72,7 +72,7 @@ extension MountTests {
             }
         }
 
-        @Test func anEmptyTagIsItsKeepersAlone() throws {
+        @Test func anEmptyTagIsItsCreatorsAlone() throws {
             try withUsers { (mount: Mount) throws in
                 try mount.shell("mkdir -p .tags/plans/late", as: Self.alice)
                 #expect(try mount.names(in: ".tags", as: Self.bob) == ["ours", "own"])
@@ -100,7 +100,7 @@ extension MountTests {
             }
         }
 
-        @Test func aNamesakeOutOfReachTakesNoNumber() throws {
+        @Test func aNamesakeWithoutAccessTakesNoNumber() throws {
             try withUsers { (mount: Mount) throws in
                 #expect(try mount.names(in: ".tags/ours", as: Self.bob) == ["other", "private"])
                 try mount.refuses("stat '.tags/ours/private (2)'", "No such file or directory", as: Self.bob)

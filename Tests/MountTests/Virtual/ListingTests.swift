@@ -12,7 +12,7 @@ extension MountTests {
 
         private func withDocuments(_ body: (Mount) throws -> Void) throws {
             try withMount(prepare: Self.store) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try body(mount)
             }
         }
@@ -52,7 +52,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func lookingAtAFolderWhileItsDocumentsChangeDoesNotListItForEach(account: Account) throws {
             try withMount(account, prepare: Self.store) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try expectListings(mount, atMost: 12) {
                     let lines = try mount.shell("""
                         (while :; do echo more >>d/doc007; echo more >>d/doc123; sleep 0.01; done) & writer=$!
@@ -72,7 +72,7 @@ extension MountTests {
                     os.setxattr(f"doc{n}", "user.xdg.tags", b"x")
                 """
             try withMount(prepare: "python3 -c '\(many)'") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 // Long enough to list that all come meanwhile.
                 try expectListings(mount, atMost: 3) {
                     try mount.python("""

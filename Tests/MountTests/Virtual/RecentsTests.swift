@@ -39,7 +39,7 @@ extension MountTests {
                     try mount.shell(end, in: "/")
                 }
                 try mount.mount()
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try mount.names(in: ".recents") == (bySignal ? ["c", "b", "a"] : ["b", "a"]))
             }
         }
@@ -88,7 +88,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func renamesOutsideTheMountAreFollowed(account: Account) throws {
             try withMount(account, prepare: Self.documents) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>d/inner")
                 try mount.expectNames(["inner", "a"], in: ".recents")
                 try mount.shell("mv a moved; mv d e; mv e/inner other", in: mount.store)
@@ -99,13 +99,13 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func movesMadeWhileNotMountedAreFollowed(account: Account) throws {
             try withMount(account, prepare: Self.documents) { mount in
-                try mount.gathered()
+                try mount.scanned()
                 try mount.shell("echo 1 >>a; sleep 0.02; echo 2 >>d/inner")
                 try mount.expectNames(["inner", "a"], in: ".recents")
                 try mount.unmount()
                 try mount.shell("mkdir new; mv a new/moved; echo edited >>new/moved; mv d e", in: mount.store)
                 try mount.mount()
-                try mount.gathered()
+                try mount.scanned()
                 try mount.expectNames(["inner", "moved"], in: ".recents")
                 #expect(try mount.shell("readlink .recents/*") == "../e/inner\n../new/moved")
             }

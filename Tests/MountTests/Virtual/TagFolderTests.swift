@@ -200,7 +200,7 @@ extension MountTests {
 
         @Test func tagsInTheStoreBeforeItIsMountedAreThere() throws {
             try withMount(prepare: Self.documents + "; setfattr -n user.xdg.tags -v old notes/report.txt") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try mount.names(in: ".tags/old") == ["report.txt"])
             }
         }

@@ -32,7 +32,7 @@ extension MountTests {
 
         @Test func toolsThatWalkTheMountMeetNoDocumentTwice() throws {
             try withMount(prepare: "mkdir d; echo text >d/doc; setfattr -n user.xdg.tags -v tag d/doc") { mount in
-                try mount.gathered()
+                try mount.scanned()
                 #expect(try mount.shell("find . -type f -not -name CACHEDIR.TAG; grep -rl text .") == "./d/doc\n./d/doc")
                 #expect(try mount.shell("find . -type l") == "./.tags/tag/doc")
             }

@@ -1,7 +1,7 @@
 import SystemCalls
 
 /// What a process of the run tells the one that started it, over a pipe.
-enum Report: UInt8 {
+enum CheckReport: UInt8 {
     case mismatch = 1
     case skipped, value
 }
@@ -10,7 +10,7 @@ enum Report: UInt8 {
 nonisolated(unsafe) private var reportPipe: Int32 = -1
 
 /// One message: kind, length in two bytes, text.
-func report(_ kind: Report, _ text: String) {
+func report(_ kind: CheckReport, _ text: String) {
     let bytes = Array(text.utf8.prefix(60000))
     guard reportPipe >= 0 else { return }
     _ = try? write(reportPipe, [kind.rawValue, UInt8(bytes.count & 0xff), UInt8(bytes.count >> 8)] + bytes)
@@ -144,16 +144,16 @@ func runAndExit(reportingTo pipe: Int32, as identity: Identity?, _ body: () thro
 }
 
 /// All messages until every writer of the pipe is gone.
-func drain(_ pipe: Int32) throws -> [(Report, String)] {
+func drain(_ pipe: Int32) throws -> [(CheckReport, String)] {
     var bytes: [UInt8] = []
     while true {
         let more = try retrying { () throws(Errno) in try read(pipe, 65536) }
         if more.isEmpty { break }
         bytes += more
     }
-    var messages: [(Report, String)] = []
+    var messages: [(CheckReport, String)] = []
     var position = 0
-    while position + 3 <= bytes.count, let kind = Report(rawValue: bytes[position]) {
+    while position + 3 <= bytes.count, let kind = CheckReport(rawValue: bytes[position]) {
         let length = Int(bytes[position + 1]) | Int(bytes[position + 2]) << 8
         let text = bytes[(position + 3)..<min(bytes.count, position + 3 + length)]
         messages.append((kind, String(decoding: text, as: UTF8.self)))

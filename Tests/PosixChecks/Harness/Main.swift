@@ -6,7 +6,7 @@ import SystemCalls
 /// mount gives the same lines if the mount behaves as the file system under it; `value` lines record answers that file
 /// systems may differ in. Exits 0 if all hold, 1 if one does not, 2 on wrong use.
 @main
-struct Main {
+struct PosixChecks {
     static let usage = """
         usage: PosixChecks DIRECTORY [--as-root|--as-user] [--filter TEXT] [--limit SECONDS] [--list]
           --as-root   all checks; needs root (the default for root)
@@ -26,7 +26,7 @@ struct Main {
         // A mapping beyond a file's end, a closed pipe or a large file end a check, not the run with a core dump.
         _ = sc_prlimit(RLIMIT_CORE, 0, 0)
         _ = sc_set_handler(SIGPIPE, 1)
-        guard let main = Main(CommandLine.arguments.dropFirst()) else {
+        guard let main = PosixChecks(CommandLine.arguments.dropFirst()) else {
             _ = try? write(2, usage + "\n")
             exitNow(2)
         }

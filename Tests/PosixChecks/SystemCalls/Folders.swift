@@ -1,5 +1,5 @@
 /// One entry as getdents64(2) gives it.
-package struct Entry: Equatable {
+package struct FolderEntry: Equatable {
     package let inode: UInt64
     /// Where the entry after this one starts, for lseek.
     package let next: Int
@@ -10,11 +10,11 @@ package struct Entry: Equatable {
 }
 
 /// The next entries of an open folder, as many as one call with `room` bytes gives; none at the end.
-package func getdents(_ fd: Int32, room: Int = 32768) throws(Errno) -> [Entry] {
+package func getdents(_ fd: Int32, room: Int = 32768) throws(Errno) -> [FolderEntry] {
     let buffer = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 8)
     defer { buffer.deallocate() }
     let length = try call(SYS_getdents64, fd, buffer, room)
-    var entries: [Entry] = []
+    var entries: [FolderEntry] = []
     var position = 0
     while position < length {
         // struct linux_dirent64: ino 8, off 8, reclen 2, type 1, name to a NUL.
@@ -22,7 +22,7 @@ package func getdents(_ fd: Int32, room: Int = 32768) throws(Errno) -> [Entry] {
         let size = Int(record.load(fromByteOffset: 16, as: UInt16.self))
         let name = UnsafeRawBufferPointer(start: record + 19, count: size - 19)
         entries.append(
-            Entry(
+            FolderEntry(
                 inode: record.load(as: UInt64.self), next: record.load(fromByteOffset: 8, as: Int.self),
                 type: Int32(record.load(fromByteOffset: 18, as: UInt8.self)), name: [UInt8](name.prefix { $0 != 0 })))
         position += size
@@ -31,8 +31,8 @@ package func getdents(_ fd: Int32, room: Int = 32768) throws(Errno) -> [Entry] {
 }
 
 /// All entries from the open folder's position on, `.` and `..` included.
-package func allEntries(_ fd: Int32, room: Int = 32768) throws(Errno) -> [Entry] {
-    var entries: [Entry] = []
+package func allEntries(_ fd: Int32, room: Int = 32768) throws(Errno) -> [FolderEntry] {
+    var entries: [FolderEntry] = []
     while true {
         let more = try getdents(fd, room: room)
         if more.isEmpty { return entries }
@@ -41,7 +41,7 @@ package func allEntries(_ fd: Int32, room: Int = 32768) throws(Errno) -> [Entry]
 }
 
 /// The entries of the folder at `path` but `.` and `..`.
-package func entries(of path: UnsafePointer<CChar>) throws(Errno) -> [Entry] {
+package func entries(of path: UnsafePointer<CChar>) throws(Errno) -> [FolderEntry] {
     let fd = try open(path, O_RDONLY | O_DIRECTORY)
     defer { try? close(fd) }
     return try allEntries(fd).filter { $0.text != "." && $0.text != ".." }

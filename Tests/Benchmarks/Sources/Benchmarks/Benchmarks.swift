@@ -34,12 +34,12 @@ enum Benchmarks {
         case ("outside", 4): OutsideWork.showing(store: words[1], folder: words[2], count: number(words[3]))
         case ("watching", 3): OutsideWork.watching(folder: words[1], count: number(words[2]))
         case ("late", 3): LateSaving.comparing(in: words[1], count: number(words[2]))
-        case ("thumbs-ls", 3): DrawingWork.listing(of: words[1], rounds: number(words[2]))
-        case ("thumbs-open", 4): DrawingWork.opening(thumbnails: words[1], copies: words[2], rounds: number(words[3]))
+        case ("thumbs-ls", 3): RenderingWork.listing(of: words[1], rounds: number(words[2]))
+        case ("thumbs-open", 4): RenderingWork.opening(thumbnails: words[1], copies: words[2], rounds: number(words[3]))
         case ("thumbs-slowed", 5):
-            DrawingWork.slowing(in: words[1], photographs: words[2], quire: words[3], rounds: number(words[4]))
+            RenderingWork.slowing(in: words[1], photographs: words[2], quire: words[3], rounds: number(words[4]))
         case ("report", 4):
-            let report = try Report(results: words[1], budgets: Budgets(file: words[2], profile: words[3]))
+            let report = try BenchmarkReport(results: words[1], budgets: Budgets(file: words[2], profile: words[3]))
             let missed = report.show()
             if missed > 0 {
                 print("\(missed) budgets missed")

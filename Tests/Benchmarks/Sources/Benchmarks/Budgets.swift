@@ -10,7 +10,7 @@ struct Budgets: Decodable {
     let atMost: [String: Double]
     /// The least that a `RateRow` may be.
     let atLeast: [String: Double]
-    /// The least ratio of a `DrawingRow` to the best of the others.
+    /// The least ratio of a `RenderingRow` to the best of the others.
     let ofOthers: [String: Double]
 
     /// - Parameter profile: `root` or `user`.

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The work of the rows about thumbnails. Each prints its figures as the others do.
-enum DrawingWork {
+enum RenderingWork {
     /// `ls -l` of a folder of thumbnails that are drawn: the best of some rounds, each with nothing left of the last one's in the
     /// kernel.
     static func listing(of folder: String, rounds: Int) {

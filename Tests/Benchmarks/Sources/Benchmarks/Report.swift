@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// The table of all rows, from the lines that the rounds printed.
-struct Report {
+struct BenchmarkReport {
     /// The best figure of each contender by row; the largest of a `LimitedRow`.
     private var figures: [String: [Contender: Double]] = [:]
     private var rounds: [String: [Contender: [Double]]] = [:]
@@ -66,7 +66,7 @@ struct Report {
             let figures = ["", "", number(values[.quire], digits: 0), "", "", ""]
             show([row.rawValue, "pairs/s"] + figures, "\(remark); PostgreSQL \(number(values[.postgres], digits: 0))")
         }
-        for row in DrawingRow.allCases {
+        for row in RenderingRow.allCases {
             let values = figures[row.rawValue] ?? [:]
             let best = [Contender.gdkPixbuf, .tumbler].compactMap { values[$0] }.max()
             let ratio = best.flatMap { best in values[.quire].map { $0 / best } }

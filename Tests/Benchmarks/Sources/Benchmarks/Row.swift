@@ -67,11 +67,11 @@ enum LimitedRow: String, CaseIterable {
     /// By how much opening and reading a thumbnail is slower than a file of that size in the mount.
     case thumbnailOpen = "thumbs-open"
     /// By how much operations on the mount are slower while a thousand thumbnails are drawn.
-    case slowedByDrawing = "thumbs-slowed"
+    case slowedByRendering = "thumbs-slowed"
 
     var unit: String {
         switch self {
-        case .tornReads, .slowedByListeners, .lateSave, .thumbnailOpen, .slowedByDrawing: "%"
+        case .tornReads, .slowedByListeners, .lateSave, .thumbnailOpen, .slowedByRendering: "%"
         case .memoryAtStart, .memoryAfterWalk: "MiB"
         case .toldMedian, .told99th, .watchedMedian, .outside99th, .ending, .mountedAgain, .thumbnailListing: "ms"
         }
@@ -79,7 +79,7 @@ enum LimitedRow: String, CaseIterable {
 }
 
 /// Thumbnails drawn in a second, of a folder of different photographs that nobody has drawn; beside others who draw them.
-enum DrawingRow: String, CaseIterable {
+enum RenderingRow: String, CaseIterable {
     case oneMegapixel = "thumbs-1mp"
     case twelveMegapixels = "thumbs-12mp"
 }

@@ -1,0 +1,248 @@
+import CLinux
+import DocumentIndex
+import DocumentStore
+import FuseServer
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+
+/// Keeps the index up with the store: takes what the journal tells in batches, on a thread of low priority. Whoever shows
+/// what the index knows calls `catchUp` first.
+final class Indexer: @unchecked Sendable {
+    let index: DocumentIndex
+    let reader: StoreReader
+    private let journal: ChangeJournal
+    var events: EventHub { journal.events }
+    private let log: Logger
+    /// Counts changes to what the index knows, for those who keep lists made of it.
+    let generation = Atomic<UInt64>(0)
+    /// Counts only those to which documents have which tags, where those are, and who keeps a tag.
+    let tagGeneration = Atomic<UInt64>(0)
+    /// Which documents the last generations changed.
+    let written = WrittenDocuments()
+    private(set) var scanner: StoreScanner!
+
+    /// Rank 0: batches are applied one after another.
+    private let processing = ThreadLock()
+    /// Guarded by `processing`.
+    private var classifier = ReaderClassifier()
+    /// Guarded by `processing`. When the last events were processed, on the monotonic clock; nil if memory was given back since.
+    private var lastWork: Int64?
+    /// Until when events are processed, in nanoseconds on the monotonic clock; the highest number while the mount is there.
+    private let deadline = Atomic<Int64>(.max)
+    private let hasSaidFull = Atomic<Bool>(false)
+    private var thread: NamedThread?
+
+    init(index: DocumentIndex, reader: StoreReader, journal: ChangeJournal, log: Logger) {
+        self.index = index
+        self.reader = reader
+        self.journal = journal
+        self.log = log
+        scanner = StoreScanner(indexer: self, log: log)
+    }
+
+    func start() {
+        thread = NamedThread("quire-index") { [unowned self] in
+            _ = cl_set_thread_nice(10)
+            while deadline.load(ordering: .relaxed) == .max {
+                let (isSettled, isTrimmed) = processing.withLock { (classifier.nextSettling == nil, lastWork == nil) }
+                let idle = !isSettled ? Self.settlingInterval : isTrimmed ? nil : Self.timeUntilIdle
+                journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: idle)
+                catchUp()
+                trimMemoryIfIdle()
+            }
+        }
+        scanner.start()
+    }
+
+    /// Work for the index waits until the apps have a pause: it would slow them down, and whoever looks has it done first.
+    private static let pause = 0.5
+    private static let longestDelay = 10.0
+    /// How often opens for reading are looked at again, to count those that have stood their time.
+    private static let settlingInterval = 1.0
+    /// After so long without events what malloc keeps goes back to the kernel: of the memory of a busy hour more than half is free.
+    private static let timeUntilIdle = 5.0
+    /// How long the end of the mount may take with events. The first gather of the next mount makes up for the rest, but for
+    /// when documents were used; only programs make so many.
+    private static let timeForTheRest: Int64 = 2_000_000_000
+    /// So many changes are committed at once: nobody waits long for the database, nor does the end.
+    private static let batchLimit = 500
+
+    /// Takes what the journal still has, and ends. No more events may come.
+    func stop() {
+        deadline.store(cl_monotonic_ns() + Self.timeForTheRest, ordering: .relaxed)
+        scanner.stop()
+        journal.endWaiting()
+        thread?.join()
+        processing.withLock {
+            // Nobody will find out more about who opened the last ones.
+            process(journal.take(), settlingBy: .seconds(Int64.max))
+        }
+        journal.stopListening()
+        do throws(IndexError) { try index.close() } catch { log.warning("closing the index failed: \(error)") }
+    }
+
+    private func trimMemoryIfIdle() {
+        let isIdle = processing.withLock {
+            guard let last = lastWork, classifier.nextSettling == nil, Double(cl_monotonic_ns() - last) >= Self.timeUntilIdle * 1e9
+            else { return false }
+            lastWork = nil
+            return true
+        }
+        if isIdle { cl_trim_memory() }
+    }
+
+    /// Brings the index up to what the mount has done until now.
+    func catchUp() { processing.withLock { process(journal.take()) } }
+
+    /// Applies changes at once, after those that came before.
+    func apply(_ changes: [Change]) {
+        processing.withLock {
+            process(journal.take())
+            commit(changes)
+        }
+    }
+
+    private func process(_ events: [ChangeJournal.Event], settlingBy now: Duration = Indexer.monotonic) {
+        if !events.isEmpty { lastWork = cl_monotonic_ns() }
+        var batch = Batch(reader: reader)
+        for (event, place) in zip(events, LaterMoves.places(for: events)) {
+            switch event {
+            case .present(let path): batch.examine(path, at: place)
+            case .absent(let path): batch.add(.absent(path))
+            case .moved(let old, let new, let isFolder, let takesOver, let caller):
+                batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: takesOver))
+                if isFolder { scanner.folderMoved(to: new) } else { batch.examine(new, at: place) }
+                if takesOver { batch.use(new, caller.uid, Clock.now) }
+            case .movedOutside(let old, let new, let isFolder):
+                commit(batch.takeChanges())
+                if (try? index.knows(at: old)) == true {
+                    batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: false))
+                    if isFolder { scanner.folderMoved(to: new) }
+                } else if isFolder, (try? index.knows(at: new)) == false {
+                    scanner.scan(new)
+                }
+                if !isFolder { batch.examine(new, at: new) }
+            case .exchanged(let one, let other): batch.add(.exchanged(one, other))
+            case .madeAnew(let path, let aside):
+                if let facts = batch.facts(of: path, at: place) { batch.add(.madeAnew(facts, takingOverFrom: aside)) }
+            case .opened(let node, let uid, let process, let flags, let time):
+                note(node, uid, process, flags, time, &batch)
+            case .written(let path, let caller, let time):
+                batch.examine(path, at: place)
+                batch.use(path, caller.uid, time)
+            case .replaced(let path):
+                batch.add(.absent(path))
+                batch.examine(path, at: place)
+                scanner.scan(path)
+            case .overflow: scanner.scan(.root)
+            }
+            guard batch.changes.count >= Self.batchLimit else { continue }
+            commit(batch.takeChanges())
+            if deadline.load(ordering: .relaxed) < cl_monotonic_ns() { break }
+        }
+        for use in classifier.settle(now: now) {
+            batch.add(.used(use.path, by: use.user, at: use.time, written: false))
+        }
+        commit(batch.takeChanges())
+    }
+
+    private func commit(_ changes: [Change]) {
+        guard !changes.isEmpty else { return }
+        var touchesTags = true
+        do throws(IndexError) {
+            touchesTags = try index.apply(changes)
+            noteRoom()
+        } catch .closed {
+            return
+        } catch {
+            log.warning("the index missed changes and is gathered again: \(error)")
+            scanner.scanLater(.root)
+        }
+        written.note(changes.compactMap(\.presentPath), in: generation.load(ordering: .relaxed) + 1)
+        noteChange(toTags: touchesTags)
+    }
+
+    /// Says once that documents were left out.
+    func noteRoom() {
+        guard index.documentsLeftOut > 0, !hasSaidFull.exchange(true, ordering: .relaxed) else { return }
+        log.warning(
+            "the index has no room for more documents, or tags, of some owners: they are not in recents, tags and searches. `quire status` has the bounds (indexBytes, tags)")
+    }
+
+    /// Has lists made anew.
+    func noteChange(toTags: Bool) {
+        generation.wrappingAdd(1, ordering: .relaxed)
+        if toTags { tagGeneration.wrappingAdd(1, ordering: .relaxed) }
+    }
+
+    /// A document was opened for reading: a person's use, unless the reader turns out to read in bulk.
+    private func note(
+        _ node: Node, _ uid: uid_t, _ process: ReaderProcess, _ flags: Int32, _ time: Int64, _ batch: inout Batch
+    ) {
+        guard let path = node.path, ReaderClassifier.mayCount(path) else { return }
+        let open = ReadOpen(
+            path: path, user: UserID(uid), time: Timestamp(nanoseconds: time), groups: process.groups,
+            isBackground: flags & CL_O_NOATIME != 0 || process.isBackground)
+        for use in classifier.noteOpen(open, now: Self.monotonic) {
+            batch.add(.useRetracted(use.path, by: use.user, at: use.time))
+        }
+    }
+
+    static var monotonic: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+extension Change {
+    fileprivate var presentPath: StorePath? {
+        guard case .present(let facts) = self else { return nil }
+        return facts.path
+    }
+}
+
+/// Changes on their way to the index. A document named several times in a row is looked at once.
+private struct Batch {
+    let reader: StoreReader
+    private(set) var changes: [Change] = []
+    private var examined: Set<StorePath> = []
+
+    init(reader: StoreReader) { self.reader = reader }
+
+    mutating func takeChanges() -> [Change] {
+        defer { changes = [] }
+        return changes
+    }
+
+    mutating func add(_ change: Change) {
+        changes.append(change)
+        // Names may stand for other files from here on.
+        examined.removeAll()
+    }
+
+    /// Has the index told of the document that was at `path` and is now at `place`; nil for one that was replaced.
+    mutating func examine(_ path: StorePath, at place: StorePath?) {
+        guard let place, examined.insert(path).inserted else { return }
+        switch reader.status(at: place) {
+        case .document(var facts):
+            facts.path = path
+            changes.append(.present(facts))
+        case .nothing: changes.append(.absent(path))
+        case .other: break
+        }
+    }
+
+    func facts(of path: StorePath, at place: StorePath?) -> ScannedDocument? {
+        guard let place, case .document(var facts) = reader.status(at: place) else { return nil }
+        facts.path = path
+        return facts
+    }
+
+    mutating func use(_ path: StorePath, _ uid: uid_t, _ time: Int64) {
+        guard ReaderClassifier.mayCount(path) else { return }
+        changes.append(.used(path, by: UserID(uid), at: Timestamp(nanoseconds: time), written: true))
+    }
+}

@@ -1,0 +1,180 @@
+import CLinux
+import DocumentIndex
+import DocumentStore
+import FuseServer
+import Glibc
+import Logging
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// Walks the store, or a folder of it, into the index, one after another on a thread of low priority: at start, after
+/// changes nobody saw, and for folders that came from outside.
+final class StoreScanner: @unchecked Sendable {
+    /// How far it is, for `quire status`.
+    struct Progress: Sendable {
+        var state = "waiting"
+        var documents = 0
+        var folders = 0
+    }
+
+    private struct State {
+        var waiting: [StorePath] = []
+        /// To be gathered after a pause, which grows as long as no gather comes to its end.
+        var late: [StorePath] = []
+        var pause = StoreScanner.shortestPause
+        /// When they are, on the monotonic clock.
+        var due: Int64 = 0
+        var current: StoreScan?
+        var progress = Progress()
+        var isOver = false
+    }
+    private let state = Mutex(State())
+    private let wake = Signal()
+    private unowned let indexer: Indexer
+    private let log: Logger
+    private var thread: NamedThread?
+
+    init(indexer: Indexer, log: Logger) {
+        self.indexer = indexer
+        self.log = log
+    }
+
+    func start() {
+        scan(.root)
+        thread = NamedThread("quire-scan") { [unowned self] in
+            while let folder = next() { run(folder) }
+        }
+    }
+
+    func stop() {
+        state.withLock {
+            $0.isOver = true
+            $0.current?.stop()
+        }
+        wake.signal()
+        thread?.join()
+    }
+
+    var progress: Progress {
+        state.withLock { state in
+            var progress = state.progress
+            if let counts = state.current?.counts { (progress.documents, progress.folders) = (counts.documents, counts.folders) }
+            return progress
+        }
+    }
+
+    /// Seconds.
+    private static let shortestPause = 2.0
+    private static let longestPause = 600.0
+    /// With more folders waiting than these the whole store is gathered instead.
+    private static let capacity = 1_000
+
+    /// Has a folder gathered soon; one inside a folder that waits already is not kept twice.
+    func scan(_ folder: StorePath) {
+        guard folder.bytes.count <= StorePath.longest else { return }
+        state.withLock { Self.add(folder, to: &$0.waiting) }
+        wake.signal()
+    }
+
+    private static func add(_ folder: StorePath, to folders: inout [StorePath]) {
+        if folders.contains(where: { $0 == folder || folder.isInside($0) }) { return }
+        folders.removeAll { $0.isInside(folder) }
+        if folders.count < capacity { folders.append(folder) } else { folders = [.root] }
+    }
+
+    /// As `gather`, after a pause in which a passing trouble may pass: two seconds at first, ten minutes at last.
+    func scanLater(_ folder: StorePath) {
+        state.withLock { state in
+            if state.late.isEmpty { state.due = cl_monotonic_ns() + Int64(clamping: state.pause * 1e9) }
+            Self.add(folder, to: &state.late)
+        }
+        wake.signal()
+    }
+
+    /// A folder moved while a gather runs may be missed at both places.
+    func folderMoved(to folder: StorePath) {
+        if state.withLock({ $0.current != nil }) { scan(folder) }
+    }
+
+    private func next() -> StorePath? {
+        while true {
+            let (folder, isOver, due) = state.withLock { state -> (StorePath?, Bool, Int64?) in
+                if !state.late.isEmpty, state.due <= cl_monotonic_ns() {
+                    for folder in state.late { Self.add(folder, to: &state.waiting) }
+                    state.late = []
+                    state.pause = min(state.pause * 2, Self.longestPause)
+                }
+                let folder = state.waiting.isEmpty || state.isOver ? nil : state.waiting.removeFirst()
+                return (folder, state.isOver, state.late.isEmpty ? nil : state.due)
+            }
+            if isOver { return nil }
+            if let folder { return folder }
+            if let due { wake.wait(seconds: Double(max(0, due - cl_monotonic_ns())) / 1e9) } else { wake.wait() }
+        }
+    }
+
+    private func run(_ folder: StorePath) {
+        indexer.catchUp()
+        let scan = StoreScan(root: indexer.reader.store, startingAt: folder)
+        state.withLock { state in
+            if state.isOver { scan.stop() }
+            state.current = scan
+            if folder.isRoot { state.progress.state = "running" }
+        }
+        var outcome = "failed"
+        do {
+            if try walk(scan, folder) {
+                outcome = "done"
+                state.withLock { $0.pause = Self.shortestPause }
+            }
+        } catch let error as Errno where Self.isGone(error) && !folder.isRoot {
+            // Whoever took it away has told so.
+            outcome = "done"
+        } catch {
+            scanLater(folder)
+            log.warning("gathering \(folder.isRoot ? "the store" : "\(folder)") failed: \(error)")
+        }
+        indexer.noteChange(toTags: true)
+        state.withLock { state in
+            if folder.isRoot {
+                let counts = scan.counts
+                state.progress = Progress(state: outcome, documents: counts.documents, folders: counts.folders)
+            }
+            state.current = nil
+        }
+    }
+
+    /// Whether there is no folder under the name any more, or the name is none that the store's file system takes.
+    private static func isGone(_ error: Errno) -> Bool {
+        [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .fileNameTooLong].contains(error)
+    }
+
+    /// Returns whether the walk came to its end.
+    private func walk(_ scan: StoreScan, _ folder: StorePath) throws -> Bool {
+        let index = indexer.index
+        let pass = try index.beginScan(in: folder)
+        var moment = index.moment()
+        var failure: IndexError?
+        let isComplete = try scan.run { batch in
+            do throws(IndexError) {
+                let changes = batch.map { Change.present(ScannedDocument($0, hasAttributes: indexer.reader.hasAttributes)) }
+                _ = try index.apply(changes, during: pass, asOf: moment)
+            } catch {
+                failure = error
+                return false
+            }
+            indexer.noteRoom()
+            moment = index.moment()
+            return true
+        }
+        guard isComplete, failure == nil else {
+            index.abandonScan(pass)
+            if let failure { throw failure }
+            return false
+        }
+        _ = try index.finishScan(pass)
+        if folder.isRoot { try index.checkpoint() }
+        return true
+    }
+}

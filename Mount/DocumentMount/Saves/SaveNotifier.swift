@@ -1,0 +1,123 @@
+import CLinux
+import FuseServer
+import Glibc
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// Tells who watches a document itself (inotify, fanotify) of saves, as of saves by rename (rule 15): DELETE_SELF. What is
+/// written in place through another version's handle is told as MODIFY.
+///
+/// The kernel tells the watches of an inode only of what comes through the mount. So a process of our own repeats it there.
+/// A superseded version it looks up, under a name that is made for this once and answered to nobody else, with a link count of
+/// 0; then again, and the name is gone: the kernel gives up a name of a file without links, which its watches are told of. For a
+/// write it sets the document's time of modification, which is answered as done.
+final class SaveNotifier: Sendable {
+    private static let prefix = ".quire-superseded-"
+    /// Most versions that are open when they are superseded are closed before, and nobody watched them.
+    private static let delay = 0.002
+
+    private struct State: ~Copyable {
+        /// Each with a lookup counted.
+        var superseded: [Node] = []
+        var written: [ObjectIdentifier: Node] = [:]
+        /// The superseded version that is being looked up, and under which name: nobody can have asked for that before.
+        var asked: Node?
+        var name = EntryName("-")
+    }
+
+    private let table: NodeTable
+    private let replayer: Replayer
+    /// Rank 2b.
+    private let state = Mutex(State())
+    private let wake = Signal()
+    private let isOver = Atomic<Bool>(false)
+    private let thread = Mutex<NamedThread?>(nil)
+
+    init(table: NodeTable, replayer: Replayer) {
+        self.table = table
+        self.replayer = replayer
+    }
+
+    /// A version was superseded: takes over a lookup counted on the node. If the kernel knows it still, somebody has it open or
+    /// watches it.
+    func superseded(_ node: Node) {
+        guard table.isKnown(node, besides: 1) else { return table.forget(node, count: 1) }
+        let isFirst = state.withLock { state in
+            state.superseded.append(node)
+            return state.superseded.count == 1
+        }
+        if isFirst { wake.signal() }
+    }
+
+    /// A published document was written through another node. Told at the next `tellOfWriting`. True for the first.
+    func written(_ node: Node) -> Bool {
+        state.withLock { state in
+            state.written[ObjectIdentifier(node)] = node
+            return state.written.count == 1
+        }
+    }
+
+    func tellOfWriting() {
+        if state.withLock({ !$0.written.isEmpty }) { wake.signal() }
+    }
+
+    // MARK: - Requests of the process
+
+    /// Whether a LOOKUP in the mount's root asks for a superseded version. One atomic look for others.
+    func areAskedFor(_ name: BorrowedName, by caller: Caller) -> Bool {
+        replayer.isCaller(caller) && state.withLock { $0.name.matches(name) }
+    }
+
+    /// The version that is asked for, with a lookup counted; nil the second time.
+    func takeAsked() -> Node? {
+        state.withLock { state in
+            if let node = state.asked { table.hold(node) }
+            return state.asked.take()
+        }
+    }
+
+    // MARK: - The thread
+
+    func start() { thread.withLock { $0 = NamedThread("quire-watches") { [self] in run() } } }
+
+    /// Again: does nothing. What waits is told no more. After the repeater's `stop`.
+    func stop() {
+        isOver.store(true, ordering: .relaxed)
+        wake.signal()
+        thread.withLock { $0.take() }?.join()
+        for node in takeAll().superseded { table.forget(node, count: 1) }
+    }
+
+    private func takeAll() -> (superseded: [Node], written: [Node]) {
+        state.withLock { state in
+            defer { (state.superseded, state.written) = ([], [:]) }
+            return (state.superseded, Array(state.written.values))
+        }
+    }
+
+    private func run() {
+        while true {
+            wake.wait()
+            wake.wait(seconds: Self.delay)
+            // That wait may have taken the signal to stop.
+            if isOver.load(ordering: .relaxed) { return }
+            let (superseded, written) = takeAll()
+            for node in superseded {
+                if !isOver.load(ordering: .relaxed), table.isKnown(node, besides: 1) { lookUp(node) }
+                table.forget(node, count: 1)
+            }
+            for node in written where !isOver.load(ordering: .relaxed) {
+                // A path that is not there any more has no watches.
+                if let path = node.path { _ = replayer.replay(.write(path.bytes, isModified: true, isClosed: false)) }
+            }
+        }
+    }
+
+    private func lookUp(_ node: Node) {
+        let name = Array((Self.prefix + String(UInt64.random(in: 0 ... .max), radix: 16)).utf8)
+        state.withLock { ($0.asked, $0.name) = (node, EntryName(name)!) }
+        _ = replayer.replay(.lookUp(name))
+        state.withLock { $0.asked = nil }
+    }
+}

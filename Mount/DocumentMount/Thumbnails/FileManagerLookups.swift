@@ -1,0 +1,63 @@
+import CLinux
+import DocumentRendering
+import FuseServer
+import Glibc
+import StorePrimitives
+
+/// Pictures for file managers that know nothing of `.thumbnails`: what a folder holds is drawn when one of them shows it.
+///
+/// File managers are told by the files they look for in each folder that they show: `.hidden` (GIO: Nautilus, Thunar, Nemo) and
+/// `.directory` (KDE's, and libfm: PCManFM). They take pictures from the desktop's cache, by the path they show, which in a virtual
+/// folder is that of a link.
+extension MountedFileSystem {
+    private static let namesOfFileManagers = [".hidden", ".directory"].map { EntryName($0) }
+
+    /// Whether a name is one of those; then its folder is drawn soon.
+    @inline(__always)
+    func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
+        guard name[0] == CChar(UInt8(ascii: ".")), name[1] == CChar(UInt8(ascii: "h")) || name[1] == CChar(UInt8(ascii: "d")) else {
+            return false
+        }
+        return noteFileManagerLookup(of: name, in: parent, caller)
+    }
+
+    @inline(never)
+    private func noteFileManagerLookup(of name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
+        guard let thumbnails, Self.namesOfFileManagers.contains(where: { $0.matches(name) }) else { return false }
+        let credentials = credentials(of: caller)
+        if let item = parent.item {
+            guard SharedThumbnails.isOffered(in: item) else { return true }
+            thumbnails.lookups.opened(item.key, by: caller) { thumbnails.renderAll(behind: item, for: credentials) }
+        } else if let folder = parent.path {
+            thumbnails.lookups.opened(folder.bytes, by: caller) {
+                thumbnails.renderAll(in: folder, Self.sizesOfFileManagers, for: credentials, announcing: true)
+            }
+        }
+        return true
+    }
+
+    /// What file managers show: icons, and on screens with small pixels or in larger views the next size.
+    fileprivate static let sizesOfFileManagers: [ThumbnailSize] = [.large, .normal]
+}
+
+extension DocumentThumbnails {
+    /// Has the documents drawn that the links in a virtual folder lead to, under the paths of the links. Root's mounts, whose pictures
+    /// are found by the documents' own paths alone, have them drawn under these.
+    func renderAll(behind folder: any VirtualItem, for caller: Credentials) {
+        let links = folder.links(caller)?.entries.compactMap { name, item in (item as? VirtualLink).map { (name, $0.document) } } ?? []
+        for ((name, document), isAccessible) in zip(links, access.filter(links.map(\.1), caller))
+        where isAccessible && !lookups.isOver {
+            guard let status = status(of: document), Self.mayBeRendered(status) else { continue }
+            let place = Array(folder.key + [UInt8(ascii: "/")] + name.bytes)
+            let (uri, version) = (access.actsForCallers ? uri(of: document) : uri(ofPlace: place), ThumbnailVersion(status))
+            if !access.actsForCallers { self.links.note(place, of: document) }
+            let subject = subject(document, isFolder: false, uri: uri)
+            for size in MountedFileSystem.sizesOfFileManagers where isUnrendered(uri, version, size) {
+                thumbnailer.render(subject, size, .browsed, for: caller.uid) { [announcer, replayer] outcome in
+                    guard case .rendered = outcome else { return }
+                    announcer.announce(in: []) { _ in _ = replayer.replay(.changeAttributes(place)) }
+                }
+            }
+        }
+    }
+}

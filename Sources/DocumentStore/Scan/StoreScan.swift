@@ -1,0 +1,106 @@
+import CLinux
+import Glibc
+public import StorePrimitives
+import Synchronization
+public import SystemPackage
+
+/// Goes through the store, or a folder of it, and hands over the facts of every document.
+///
+/// Files that come, go or move meanwhile may be missed or told twice: the store's watcher tells of them. Some 6 us a file on
+/// a warm cache.
+public final class StoreScan: Sendable {
+    /// How far a gather is.
+    public struct Counts: Hashable, Sendable {
+        /// Folders read.
+        public var folders: Int
+        /// Documents handed over, or about to be.
+        public var documents: Int
+        /// Folders and files that could not be read.
+        public var skipped: Int
+
+        public init(folders: Int = 0, documents: Int = 0, skipped: Int = 0) {
+            self.folders = folders
+            self.documents = documents
+            self.skipped = skipped
+        }
+    }
+
+    private let root: Descriptor
+    private let start: StorePath
+    private let batchSize: Int
+    private let folders = Atomic(0)
+    private let documents = Atomic(0)
+    private let skipped = Atomic(0)
+    private let isStopped = Atomic(false)
+
+    /// - Parameters:
+    ///   - root: the store's root; O_PATH will do.
+    ///   - start: the folder to gather, with all below it.
+    ///   - batchSize: how many documents are handed over at once. 500 keep a database transaction short enough for others
+    ///     to get their turn, and long enough to cost little a row.
+    public init(root: Descriptor, startingAt start: StorePath = .root, batchSize: Int = 500) {
+        precondition(batchSize > 0, "a batch holds at least one document")
+        self.root = root
+        self.start = start
+        self.batchSize = batchSize
+    }
+
+    /// How far the gather is; may be read from any thread while it runs.
+    public var counts: Counts {
+        Counts(
+            folders: folders.load(ordering: .relaxed), documents: documents.load(ordering: .relaxed),
+            skipped: skipped.load(ordering: .relaxed))
+    }
+
+    /// Has `run` end after the folder it is at, or the next batch. From any thread.
+    public func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    /// Gathers, in the calling thread, until done, stopped, or until `deliver` answers false. Returns whether all was gathered.
+    /// Throws only if the folder to start at cannot be opened. To be run once.
+    ///
+    /// The calling thread's processor and I/O priority are lowered and stay so: it should be a thread of the gather's own.
+    public func run(lowPriority: Bool = true, _ deliver: ([FileFacts]) -> Bool) throws(Errno) -> Bool {
+        if lowPriority {
+            // Refusals do not matter: the gather is then merely less polite.
+            _ = cl_set_thread_nice(10)
+            _ = cl_set_thread_io_idle()
+        }
+        let walk = FolderWalk(root: root, startingAt: start, longestPath: StorePath.longest)
+        var reader = FileFactsReader()
+        var batch: [FileFacts] = []
+        batch.reserveCapacity(batchSize)
+        var unreadableFiles = 0
+        var goOn = true
+        while goOn, !isStopped.load(ordering: .relaxed), let folder = try walk.next() {
+            reader.enter(folder.descriptor)
+            walk.list(folder) { name, kind in
+                guard kind == .file else { return true }
+                // It has no path by which anybody could ask for it.
+                if folder.path.bytes.count + 1 + strlen(name) > StorePath.longest {
+                    unreadableFiles += 1
+                    return true
+                }
+                do throws(Errno) {
+                    guard let facts = try reader.read(name, path: { folder.path.appending(EntryName(copying: name)) })
+                    else { return true }
+                    batch.append(facts)
+                } catch {
+                    if error != .noSuchFileOrDirectory { unreadableFiles += 1 }
+                    return true
+                }
+                documents.add(1, ordering: .relaxed)
+                if batch.count == batchSize {
+                    goOn = deliver(batch) && !isStopped.load(ordering: .relaxed)
+                    batch.removeAll(keepingCapacity: true)
+                }
+                return goOn
+            }
+            folders.add(1, ordering: .relaxed)
+            skipped.store(walk.skipped + unreadableFiles, ordering: .relaxed)
+        }
+        skipped.store(walk.skipped + unreadableFiles, ordering: .relaxed)
+        goOn = goOn && !isStopped.load(ordering: .relaxed)
+        if goOn, !batch.isEmpty { goOn = deliver(batch) }
+        return goOn
+    }
+}

@@ -1,0 +1,53 @@
+import CoordinationService
+import Glibc
+import TestSupport
+import Testing
+
+struct PresenterServiceTests {
+    @Test func aClientIsAskedAndAnswers() throws {
+        try withServer { socket, mount in
+            let attending = try ServiceConnection(to: socket)
+            let calls = try ServiceConnection(to: socket)
+            let question = PresenterMessage.Question(
+                id: 5, path: DocumentPath("/store/a".utf8), access: .reading, saves: true, deletes: false)
+            var seen: [PresenterMessage] = []
+            try attending.attend { (found) throws(ServiceCallError) in
+                if let session = found.session {
+                    #expect(found.messages.isEmpty && !found.overflow)
+                    let item = PresentedItem(path: DocumentPath("/store/a".utf8), contents: true, unsaved: true)
+                    let presenter = try calls.present(item, in: session)
+                    #expect(presenter == 7)
+                    try calls.setUnsavedChanges(false, of: 7, in: session)
+                    try calls.answer(5, from: 7, failure: "full", in: session)
+                    try calls.answer(6, from: 7, in: session)
+                    try calls.withdraw(7, in: session)
+                    #expect(throws: ServiceCallError.self) { try calls.withdraw(8, in: session) }
+                    #expect(throws: ServiceCallError.self) { try calls.withdraw(7, in: session + "0") }
+                    mount.presenters.tell(PresenterMessage(presenter: 7, question: question))
+                    mount.presenters.tell(PresenterMessage(over: 5))
+                }
+                seen += found.messages
+                return seen.count < 2
+            }
+            #expect(seen == [PresenterMessage(presenter: 7, question: question), PresenterMessage(over: 5)])
+            let asked = mount.presenters.asked.withLock { $0 }
+            #expect(asked == [
+                "present /store/a true true", "unsaved 7 false", "answer 5 7 full", "answer 6 7 -", "withdraw 7", "withdraw 8",
+            ])
+        }
+    }
+
+    @Test func presentersEndWithTheConnectionThatAttends() throws {
+        try withServer { socket, mount in
+            var peer: RawPeer? = RawPeer(socket)
+            peer?.send(#"{"method":"org.quire.Presenters.Attend","more":true}"#)
+            let reply = try #require(peer?.receive())
+            let session = String(try #require(reply.split(separator: #""session":""#).last?.split(separator: "\"").first))
+            let calls = try ServiceConnection(to: socket)
+            try calls.withdraw(7, in: session)
+            peer = nil
+            eventually { mount.presenters.asked.withLock { $0.last } == "end" }
+            #expect(throws: ServiceCallError.self) { try calls.withdraw(7, in: session) }
+        }
+    }
+}
