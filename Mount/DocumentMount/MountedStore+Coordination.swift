@@ -22,10 +22,10 @@ extension MountedStore {
     /// How long claims that name no time are waited for.
     public var claimTimeout: Duration { configuration.options.coordinationTimes.claims }
 
-    /// Whether a client may claim whatever there is, without a look at permissions.
+    /// Whether a client may claim whatever there is, without a check of permissions.
     public func mayAccessAll(_ caller: Credentials) -> Bool { fileSystem.tags.access.isUnlimited(caller) }
 
-    /// Whether a claim of such a client is decided without a look at files: nobody else's rights matter.
+    /// Whether a claim of such a client is decided without a check of files: nobody else's rights matter.
     public func decidesAtOnce(for caller: Credentials) -> Bool {
         mayAccessAll(caller) && coordinator.foreignClaims.load(ordering: .relaxed) == 0
     }

@@ -2,7 +2,7 @@ public import Coordination
 import Glibc
 public import StorePrimitives
 
-/// Who holds what, and who waits: to each user of the items within their reach.
+/// Who holds what, and who waits: to each user of the items accessible to them.
 public struct CoordinationSnapshot: Sendable {
     public struct ClaimEntry: Sendable {
         public let id: ClaimID
@@ -54,7 +54,7 @@ extension MountedStore {
         for index in found.claims.indices { found.claims[index].unpublished = counts[found.claims[index].id] ?? 0 }
         let access = fileSystem.tags.access
         guard !access.isUnlimited(caller) else { return found }
-        // A claim on something out of reach is not told of at all.
+        // A claim on something that is not accessible is not told of at all.
         found.claims.removeAll { claim in claim.holder.user != caller.uid && access.filter(claim.paths, caller).contains(false) }
         let arePresentersAccessible = access.filter(found.presenters.map(\.path), caller)
         found.presenters = zip(found.presenters, arePresentersAccessible).filter(\.1).map(\.0)

@@ -3,7 +3,7 @@ import FuseServer
 import Glibc
 public import StorePrimitives
 
-/// What `quire status` tells of saves and writers, to each user of the documents within their reach.
+/// What `quire status` tells of saves and writers, to each user of the documents accessible to them.
 extension MountedStore {
     /// A handle that writes a document in place.
     public struct Writer: Sendable {

@@ -65,6 +65,6 @@ extension MountedStore {
         guard recents.forget(path, caller) else { throw .ioError }
     }
 
-    /// Tags with the number of documents that the caller may reach.
+    /// Tags with the number of documents that the caller may access.
     public func tags(for caller: Credentials) -> [(name: String, count: Int)] { tagFolders.counts(for: caller) }
 }

@@ -38,12 +38,12 @@ extension MountedStore {
         thumbnails.thumbnailer.handOver(picture, of: thumbnails.subject(path, isFolder: false), ThumbnailVersion(status))
     }
 
-    /// How many thumbnails were drawn, how many documents could not be, and how many wait.
+    /// How many thumbnails were rendered, how many documents could not be, and how many wait.
     public var thumbnailCounters: [String: Int] {
         guard let status = fileSystem.thumbnails?.thumbnailer.status else { return [:] }
         return ["thumbnailsDrawn": status.rendered, "thumbnailsRefused": status.refused, "thumbnailsWaiting": status.waiting]
     }
 
-    /// Why none can be drawn at the moment; nil if they can.
+    /// Why none can be rendered at the moment; nil if they can.
     public var thumbnailTrouble: String? { fileSystem.thumbnails?.thumbnailer.status.trouble }
 }

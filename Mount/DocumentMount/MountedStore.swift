@@ -135,7 +135,7 @@ public final class MountedStore: Sendable {
         fileSystem.replayer.start(at: session.place, configuration.startReplay)
         fileSystem.saves.start()
         fileSystem.thumbnails?.start(at: session.place, configuration.startReplay)
-        // On a read-only mount the kernel lets nobody do what is to be repeated.
+        // On a read-only mount the kernel lets nobody do what is to be replayed.
         if !isReadOnly { fileSystem.replay.start() }
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
         let starter = NamedThread("quire-start") { onReady() }

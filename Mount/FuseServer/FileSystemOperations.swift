@@ -6,8 +6,9 @@ public typealias BorrowedName = UnsafePointer<CChar>
 
 /// What a file system answers the kernel. Called from several threads at once, for as long as the session serves.
 ///
-/// A thrown errno is the answer. What may have to wait (opening, locks, a look for what is yet to be made) is given its reply and may
-/// answer later, from any thread; everything else answers by returning. Nothing here may touch the mount itself: it would wait for itself.
+/// A thrown errno is the answer. What may have to wait (opening, locks, a lookup of what is yet to be made) is given its reply and
+/// may answer later, from any thread; everything else answers by returning. Nothing here may touch the mount itself: it would wait
+/// for itself.
 public protocol FileSystemOperations: AnyObject, Sendable {
     /// Called on each serving thread before its first request.
     func prepareThread()
@@ -17,7 +18,7 @@ public protocol FileSystemOperations: AnyObject, Sendable {
     func isBeingKilled(_ thread: Int32) -> Bool
     /// What a request on a node may hold up: see `RequestShares`. The kernel knows the node.
     func share(of node: NodeID) -> RequestShare
-    /// Has the kernel forget a name of the folder at a path below the mount's root, as by looks of an app that may wait for the
+    /// Has the kernel forget a name of the folder at a path below the mount's root, as by lookups of an app that may wait for the
     /// folder's lock. False if it could not be done. Called on one thread, which waits for it.
     func forget(_ name: [UInt8], in folder: NodeID, at path: [UInt8]) -> Bool
     /// Has the kernel drop what it keeps of a regular file's content, in the same way.

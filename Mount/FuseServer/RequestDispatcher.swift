@@ -58,9 +58,9 @@ final class RequestDispatcher: @unchecked Sendable {
     private let lastAnswer = Atomic<Int>(0)
     /// When a thread that reads last answered a request, which was not put aside; as `lastAnswer`.
     private let lastRead = Atomic<Int>(0)
-    /// With one processor who looks out only keeps the app from asking.
+    /// With one processor spinning only keeps the app from asking.
     private let maySpin: Bool
-    /// Until when nobody looks out, because others need the processors; as `lastAnswer`.
+    /// Until when no thread spins, because others need the processors; as `lastAnswer`.
     private let busyUntil = Atomic<Int>(0)
     /// Microseconds.
     private static let longestGap = 80

@@ -24,7 +24,7 @@ public struct RequestShare: Hashable, Sendable {
 /// Requests that were put aside are handed on as others of the same end, of each user in the order it came. A request that has waited too long is answered
 /// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which are nobody's and may free a large file's blocks, have a share of
 /// their own, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody has too much a
-/// request costs one atomic look.
+/// request costs one atomic load.
 ///
 /// Knows no clock: times are the caller's, in nanoseconds.
 package final class RequestShares: @unchecked Sendable {
@@ -133,7 +133,7 @@ package final class RequestShares: @unchecked Sendable {
         accounts = limits.accounts
     }
 
-    /// Whether some have their whole share, or are heavy. One atomic look.
+    /// Whether some have their whole share, or are heavy. One atomic load.
     package var areSomeLimited: Bool { isLimiting.load(ordering: .relaxed) }
     package var hasReady: Bool { areReady.load(ordering: .relaxed) }
     package var isEmpty: Bool { state.withLock { $0.waiting.isEmpty && $0.begun.isEmpty } }

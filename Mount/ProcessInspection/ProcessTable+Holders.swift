@@ -8,7 +8,7 @@ public struct Holders: Hashable, Sendable {
     public var areNone = true
     /// It could not be found out.
     public var isInDoubt = false
-    /// Processes that were not known to have had it, and do. As far as the look went: it ends when the answer is clear.
+    /// Processes that were not known to have had it, and do. As far as the scan went: it ends when the answer is clear.
     public var inheritors: Set<SaveProcess> = []
 }
 
@@ -54,7 +54,7 @@ extension ProcessTable {
         } else {
             births.scan(after: moment.lastProcess, through: last)
         }
-        // Somebody may have been started while this looked.
+        // Somebody may have been started while this scanned.
         var rounds = 0
         while births.holders.areNone {
             guard let now = lastProcess() else { return Holders(areNone: false, isInDoubt: true) }
@@ -68,7 +68,7 @@ extension ProcessTable {
     }
 
     /// Beside programs that start others all the time, and with this thread kept from the processor, one round after another finds
-    /// somebody new; each looks at those alone. In doubt close(2) would be answered before the version is there.
+    /// somebody new; each scans those alone. In doubt close(2) would be answered before the version is there.
     private static let maximumRounds = 200
 
     /// When the oldest of some processes was started.
@@ -89,9 +89,9 @@ private struct Births {
     private var scanned = 0
     private var passed = 0
 
-    /// More are not looked at: then it is unknown.
+    /// More are not scanned: then it is unknown.
     private static let maximum = 4000
-    /// After this many, a process is first asked whether it can have the version at all, for half of what a look costs.
+    /// After this many, a process is first asked whether it can have the version at all, for half of what a scan costs.
     private static let scannedAtOnce = 64
     /// So many that cannot are passed over, which takes 0.2 s.
     private static let mostPassed = 20_000

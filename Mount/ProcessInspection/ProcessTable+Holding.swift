@@ -10,7 +10,7 @@ enum Holding {
     case unknown
 }
 
-/// What a look into one table of descriptors shows.
+/// What a scan of one table of descriptors shows.
 enum DescriptorScan: Equatable {
     /// A descriptor on the version, open for writing.
     case holds
@@ -25,7 +25,7 @@ enum DescriptorScan: Equatable {
 }
 
 extension ProcessTable {
-    /// Looks through the descriptors of a thread: about 5 µs and 2.5 for each.
+    /// Scans the descriptors of a thread: about 5 µs and 2.5 for each.
     func scan(_ thread: pid_t, for trace: VersionTrace) -> DescriptorScan {
         var hasRing = false
         let scan = scan(thread, for: trace, &hasRing)
@@ -55,7 +55,7 @@ extension ProcessTable {
         return found > 0 && rest == .empty ? .others : rest
     }
 
-    /// - Parameter byLink: look where links lead, which is cheaper, but may have to wait for an exec.
+    /// - Parameter byLink: read where links lead, which is cheaper, but may have to wait for an exec.
     private func scan(
         listing thread: pid_t, from first: Int32 = 0, for trace: VersionTrace, byLink: Bool = true, _ hasRing: inout Bool
     ) -> DescriptorScan {
@@ -130,7 +130,7 @@ extension ProcessTable {
         return !text.find("ino:") || trace.inodes.contains(text.number()) ? .holds : .others
     }
 
-    /// Whether an error in looking at a thread means that it is no more, rather than hidden.
+    /// Whether an error in scanning a thread means that it is no more, rather than hidden.
     private func isGone(_ thread: pid_t, errno: Int32) -> Bool {
         (errno == ENOENT || errno == ESRCH) && cl_is_process(thread) == 0 && proc.stat(of: thread) == nil
     }
@@ -161,9 +161,9 @@ extension ProcessTable {
 
     /// Whether a process holds the version by a table of descriptors that only others of its threads have: most share one, but
     /// unshare(2) gives a thread its own, and the first thread may have ended before the others. 1 µs for a process with
-    /// one thread, and as much for each further one that shares a table with a thread that was looked at.
+    /// one thread, and as much for each further one that shares a table with a thread that was scanned.
     ///
-    /// - Parameter seen: a thread of it whose table was looked at.
+    /// - Parameter seen: a thread of it whose table was scanned.
     func holding(otherTablesOf process: pid_t, than seen: pid_t, _ trace: VersionTrace) -> Holding {
         let threads = ProcFolder.withPath(process, "task") { cl_count_threads(proc.folder.number, $0) }
         if threads == 1, seen == process { return .none }
@@ -193,7 +193,7 @@ extension ProcessTable {
         return result == 0 || cl_is_process(process) == 0 ? holding : .unknown
     }
 
-    /// More tables of one process are not looked at, nor more of its threads where it is not told which share one.
+    /// More tables of one process are not scanned, nor more of its threads where it is not told which share one.
     private static let maximumTables = 64
 
     /// Whether a process has the version mapped so that what it stores there is written. 20 µs and more; unknown while

@@ -78,7 +78,7 @@ extension ProcFolder {
     /// `status`, `statm`, `comm`, `fdinfo`, the names in `fd` and their number. So this is asked before any look at the others.
     ///
     /// For the thread that a FLUSH comes from the answer stands until the FLUSH is answered. Another process may begin an exec
-    /// between the answer and the look, which then waits until another thread has answered that one's FLUSH. Nobody can wait
+    /// between the answer and the scan, which then waits until another thread has answered that one's FLUSH. Nobody can wait
     /// in a circle: who is waited for has begun its exec later than who waits.
     func isInExec(_ thread: pid_t) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer in

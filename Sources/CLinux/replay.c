@@ -115,8 +115,8 @@ static bool look_again(int folder, const char *name) {
 // Opens what the kernel has cached under a name. Sends no LOOKUP, and waits for nobody who changes a folder.
 static int open_cached(int folder, const char *name, int flags) {
     int file = -EAGAIN;
-    // Any change in a folder, by anybody, has the kernel forget its mode. A program that looks has it ask for that (GETATTR, which takes no
-    // lock) before it looks at the name, and so must this.
+    // Any change in a folder, by anybody, has the kernel forget its mode. A program that looks the folder up has it ask for that
+    // (GETATTR, which takes no lock) before it looks at the name, and so must this.
     for (int look = 0; look < 10 && file == -EAGAIN; look++) {
         struct statx status;
         statx(folder, "", AT_EMPTY_PATH, STATX_MODE | STATX_UID | STATX_GID, &status);

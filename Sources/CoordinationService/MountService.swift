@@ -3,8 +3,8 @@
 public protocol MountService: RecoverService, EventService, ClaimService, PresenterService, ThumbnailService {
     func status(for peer: Peer) throws(ServiceFailure) -> MountStatus
 
-    /// Renames a tag on every document that has it and that the peer may reach; unless the peer may write all of these, none
-    /// is changed. A tag of which nothing is within the peer's reach is one that does not exist.
+    /// Renames a tag on every document that has it and that the peer may access; unless the peer may write all of these, none
+    /// is changed. A tag of which the peer may access nothing is one that does not exist.
     func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure)
 
     /// Brings back the tags that the last bulk removal took. Returns the number of documents that got a tag back.
@@ -16,7 +16,7 @@ public protocol MountService: RecoverService, EventService, ClaimService, Presen
     /// Takes documents off the recents of the peer's user; paths that are not among them are no error.
     func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure)
 
-    /// Every tag in use on a document that the peer may reach, ordered by name.
+    /// Every tag in use on a document that the peer may access, ordered by name.
     func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount]
 }
 

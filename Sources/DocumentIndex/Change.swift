@@ -14,7 +14,7 @@ public enum Change: Sendable {
     /// A rename. What was known at and inside `from` is now at `to`; what was known at and inside `to` is gone. If nothing was
     /// known at `from`, a document at `to` has left, and is the same again if `.present` tells of its file; a folder stays.
     ///
-    /// `isFolder` false spares the look for paths inside. With `takesOverTarget` (a save by rename; not for folders) the
+    /// `isFolder` false spares the search for paths inside. With `takesOverTarget` (a save by rename; not for folders) the
     /// document at `to` keeps its id, recents and, where the new file brings none of its own, tags; it gets identity and
     /// facts of the row at `from`, whose own id ends. Without a row at `from` nothing is known of the file at `to` but
     /// its path: follow with `.present`.

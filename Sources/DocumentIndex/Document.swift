@@ -25,7 +25,7 @@ public struct DocumentIdentity: Hashable, Sendable {
     }
 }
 
-/// What a look at a document told: the caller reads it from the store, the index never does.
+/// What a scan or a check of a document found: the caller reads it from the store, the index never does.
 public struct ScannedDocument: Sendable, Equatable {
     public var path: StorePath
     public var identity: DocumentIdentity

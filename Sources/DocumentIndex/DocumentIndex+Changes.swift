@@ -10,7 +10,7 @@ extension DocumentIndex {
         try apply(changes, scanned: nil).touchesTags
     }
 
-    /// Applies what a gather pass saw (`.present` and `.tags`; other changes are not a walker's to tell and trap) after
+    /// Applies what a scan pass saw (`.present` and `.tags`; other changes are not a walker's to tell and trap) after
     /// `moment`. Paths changed since then are left alone and returned: what was told of them as it happened is newer,
     /// and a walker may look again. Throws `.scanSuperseded`.
     @discardableResult
@@ -80,7 +80,7 @@ extension Change {
 private struct Application {
     let documents: DocumentTable
     let index: DocumentIndex
-    /// Seen by the gather pass, not told as it happened.
+    /// Seen by the scan pass, not told as it happened.
     let isScanned: Bool
     let isScanning: Bool
     var departed = 0

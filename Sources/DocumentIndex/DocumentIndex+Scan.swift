@@ -2,7 +2,7 @@ internal import GRDB
 public import StorePrimitives
 internal import Synchronization
 
-/// Gathering: one pass at a time walks the store while changes go on being told as they happen.
+/// Scanning: one pass at a time walks the store while changes go on being told as they happen.
 ///
 /// The walker, for each batch: takes `moment()`, reads folders and attributes, then calls `apply` with `.present` changes,
 /// the pass and that moment. What changed in between is left out and handed back.

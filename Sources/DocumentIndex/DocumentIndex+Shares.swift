@@ -20,7 +20,7 @@ extension DocumentIndex {
         }
     }
 
-    /// Documents of which the index does not know all, as it has no room for more of their owners', since the last gather of the whole
-    /// store began.
+    /// Documents of which the index does not know all, as it has no room for more of their owners', since the last scan of the
+    /// whole store began.
     public var documentsLeftOut: Int { leftOut.load(ordering: .relaxed) }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The daemon's index of one store: documents with ids that survive rename, move and edit, their tags, each user's
 /// recents, and what is needed to undo a bulk removal of tags.
 ///
-/// The index never looks at the store; callers tell it what they saw (`Change`). It can be thrown away and gathered anew
+/// The index never looks at the store; callers tell it what they saw (`Change`). It can be thrown away and scanned anew
 /// from the store, except recents, kept tags, and the tags of a store without extended attributes.
 ///
 /// **Who a file is.** A path has one row and a row one id; the same file may be at several paths (hard links), each a
@@ -13,7 +13,7 @@ internal import Synchronization
 /// path not known is
 /// 1. the document that left last with the same identity, if there is one;
 /// 2. told as it happens (`apply` without a pass) and without other links: the document whose file it is, which moved;
-/// 3. met by a gather pass: a new document at first; when the pass ends and a path known before was not met, while a new
+/// 3. met by a scan pass: a new document at first; when the pass ends and a path known before was not met, while a new
 ///    one has its identity, the document moved there and takes its id along;
 /// 4. else a new document.
 ///
@@ -30,7 +30,7 @@ public final class DocumentIndex: Sendable {
         case opened
         case created
         /// The file was damaged: it was moved to `aside`, and a new index has what could be read of recents, kept tags,
-        /// removals to undo, and tagged documents. A gather brings the rest.
+        /// removals to undo, and tagged documents. A scan brings the rest.
         case rebuilt(reason: String, aside: String)
     }
 
@@ -48,10 +48,10 @@ public final class DocumentIndex: Sendable {
     /// Its folder goes when it is closed.
     private let temporaryFolder: String?
 
-    /// Documents for which their owners had no room, since the last gather of the whole store began.
+    /// Documents for which their owners had no room, since the last scan of the whole store began.
     let leftOut = Atomic<Int>(0)
 
-    /// The gather pass under way. A leaf lock: nothing is taken under it. Changed only inside write transactions.
+    /// The scan pass under way. A leaf lock: nothing is taken under it. Changed only inside write transactions.
     let scan = Mutex(ScanState())
 
     /// Documents that left since the last trim to `departedLimit`. Changed only inside write transactions.
@@ -61,8 +61,8 @@ public final class DocumentIndex: Sendable {
     /// Leaf lock.
     let follower = Mutex<Follower?>(nil)
 
-    /// A function that is a lock's value by itself is wrapped in two more with each look (Swift's reabstraction thunks), until a call
-    /// overflows the stack.
+    /// A function that is a lock's value by itself is wrapped in two more with each access (Swift's reabstraction thunks), until a
+    /// call overflows the stack.
     struct Follower: Sendable { let tell: @Sendable ([DocumentChange]) -> Void }
 
     /// Has what becomes of documents told from now on; see `DocumentChange`. What two threads change at once may be told in either

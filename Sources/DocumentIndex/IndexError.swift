@@ -16,7 +16,7 @@ public enum IndexError: Error, Equatable, Sendable {
     case busy
     /// The index was closed.
     case closed
-    /// The gather pass is no longer the current one.
+    /// The scan pass is no longer the current one.
     case scanSuperseded
     case noSuchTag(Tag)
     /// A tag cannot be renamed to one nested in itself.
@@ -69,7 +69,7 @@ extension IndexError: CustomStringConvertible {
         case .inputOutput(let reason): "reading or writing the index failed: \(reason)"
         case .busy: "another process has the index locked"
         case .closed: "the index is closed"
-        case .scanSuperseded: "a newer gather pass has begun"
+        case .scanSuperseded: "a newer scan pass has begun"
         case .noSuchTag(let tag): "no such tag: \(tag)"
         case .tagInsideItself(let tag): "a tag cannot be renamed into itself: \(tag)"
         case .database(let code, let message): "the index's database answered \(code): \(message)"

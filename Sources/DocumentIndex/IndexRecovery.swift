@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StorePrimitives
 
-/// What can be read from a damaged index of what a gather would not bring back: recents, kept tags, tag removals to undo,
+/// What can be read from a damaged index of what a scan would not bring back: recents, kept tags, tag removals to undo,
 /// and the documents these are about or that have tags (which in a store without extended attributes are nowhere else).
 struct IndexRecovery {
     private struct Use {

@@ -51,7 +51,7 @@ public struct DocumentUse: Sendable, Hashable {
 /// about 4 MB at most with the defaults.
 public struct ReaderClassifier: Sendable {
     public struct Options: Sendable {
-        /// A recursive reader is at its seventh document within milliseconds, a thumbnailer draws some 5 to 20 a second:
+        /// A recursive reader is at its seventh document within milliseconds, a thumbnailer renders some 5 to 20 a second:
         /// both are caught before anything shows. Who looks at the recents after opening something takes longer than this.
         public var settlingTime: Duration = .milliseconds(1500)
         /// Nobody opens more different documents in ten seconds to read them.

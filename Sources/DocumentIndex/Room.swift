@@ -32,7 +32,7 @@ final class Room {
         return hasRoom
     }
 
-    /// Counts a row that was made, which the database does not: it would take a tenth of the time of a gather.
+    /// Counts a row that was made, which the database does not: it would take a tenth of the time of a scan.
     func charge(_ bytes: Int, to owner: UInt32) { made[owner] = (made[owner] ?? 0).adding(clamping: bytes) }
 
     /// Writes down what was charged. To be called at the end of a transaction.

@@ -11,7 +11,7 @@ public struct ScanMoment: Sendable, Hashable {
     let number: UInt64
 }
 
-/// What a gather pass found out at its end.
+/// What a scan pass found out at its end.
 public struct ScanResult: Sendable, Equatable {
     /// Documents met at a new path.
     public let moved: Int

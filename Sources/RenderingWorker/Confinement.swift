@@ -6,7 +6,7 @@ import WorkerProtocol
 /// What a worker takes from itself before it reads anything, on top of what bubblewrap has taken: it has no network, no home and no
 /// files but the system's, no capabilities, and everything in it ends with it.
 enum Confinement {
-    /// Address space. Decoders reserve more than they use, and the largest picture that is drawn takes a few hundred MiB.
+    /// Address space. Decoders reserve more than they use, and the largest picture that is rendered takes a few hundred MiB.
     private static let memory: UInt = 2 << 30
     /// A program that others wrote may be one that reserves much: half of what a small machine has.
     private static let programMemory: UInt = 4 << 30

@@ -3,7 +3,7 @@ import CVips
 import Glibc
 import WorkerProtocol
 
-/// The libraries that draw.
+/// The libraries that render.
 enum Libraries {
     static func start() {
         guard vips_init("quire-worker") == 0 else { exit(125) }
@@ -63,7 +63,7 @@ struct Picture {
     }
 
     /// Most images are JPEG files, and small ones: what libvips does around the decoding takes longer than that. Nil if it is another
-    /// format, or not quite as it should be: libvips then says whether it can be drawn all the same.
+    /// format, or not quite as it should be: libvips then says whether it can be rendered all the same.
     private init?(ofJPEG input: Int32, _ header: Picture, maximum: Int) throws(WorkRefusal) {
         guard header.with({ cv_is_jpeg($0) != 0 }), header.bands != 4 else { return nil }
         let scale = min(1, Double(maximum) / Double(max(header.width, header.height)))

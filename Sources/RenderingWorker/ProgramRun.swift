@@ -1,7 +1,7 @@
 import Glibc
 import WorkerProtocol
 
-/// Has a program of somebody else's draw or convert. Each has a sandbox of its own, which is taken down after it.
+/// Has a program of somebody else's render or convert. Each has a sandbox of its own, which is taken down after it.
 enum ProgramRun {
     /// The bytes of what the program makes.
     static func convert(

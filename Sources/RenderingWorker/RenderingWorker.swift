@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import WorkerProtocol
 
-/// Draws documents that nobody has looked at yet, in a sandbox: whatever it reads may be made to take it over.
+/// Renders documents that nobody has looked at yet, in a sandbox: whatever it reads may be made to take it over.
 ///
 /// It is started by `Sandbox` with a channel as descriptor 3, and answers one request after the other until that is closed. A
 /// request that it does not survive, by a crash or by a limit, is the daemon's to tell.
@@ -60,7 +60,7 @@ enum RenderingWorker {
     }
 }
 
-/// Why something is not drawn, for a person.
+/// Why something is not rendered, for a person.
 struct WorkRefusal: Error {
     let reason: String
     /// It may go another time: there was no memory.

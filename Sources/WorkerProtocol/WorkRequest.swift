@@ -20,7 +20,7 @@ public enum WorkRequest: Equatable, Sendable {
     /// What a worker that was taken over could do, tried out: with a file that it was not given, and the one it was.
     case probe(path: String)
 
-    /// How a document is drawn.
+    /// How a document is rendered.
     public enum Subject: String, Sendable, CaseIterable {
         case image
         /// Pages: PDF.
@@ -42,7 +42,7 @@ public enum WorkRequest: Equatable, Sendable {
 public enum WorkReply: Equatable, Sendable {
     /// 8 bits each of red, green and blue, and of opacity if `bands` is 4, row by row without gaps.
     case picture(width: Int, height: Int, bands: Int)
-    /// Why it cannot be drawn, for a person; and whether it may be another time.
+    /// Why it cannot be rendered, for a person; and whether it may be another time.
     case refused(String, isPassing: Bool)
     case facts([Fact])
     /// So many bytes were written as the result.

@@ -174,7 +174,7 @@ static void link_file(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, 
     else answer_entry(request, parent, name);
 }
 
-// The daemon's process that repeats changes opens for writing, so that watches hear of the end, and writes nothing: as itself. With
+// The daemon's process that replays changes opens for writing, so that watches hear of the end, and writes nothing: as itself. With
 // passthrough the kernel opens the store's file along with that.
 static int is_replaying(fuse_req_t request) {
     char path[64], name[32] = "";

@@ -36,7 +36,7 @@ final class ClaimWorld {
         var guests: [Process] = []
         /// The claims that it has to wait for.
         var obstacles: [Claim] = []
-        /// The claims that waited for its maker to save when it came.
+        /// The claims that waited for its claimant to save when it came.
         var hosts: [Claim] = []
 
         init(
@@ -103,7 +103,7 @@ final class ClaimWorld {
     }
 
     /// The claims that a new one would have to wait for: writers wait for all writers before them, readers for those whose turn
-    /// it is. Not those that wait for its maker to save.
+    /// it is. Not those that wait for its claimant to save.
     private func conflicts(of claim: Claim) -> [Claim] {
         alive.filter { other in
             guard !claim.belongs(to: other), !isGuest(claim.process, of: other) else { return false }

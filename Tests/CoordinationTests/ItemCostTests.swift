@@ -3,7 +3,7 @@ import StorePrimitives
 import Testing
 
 /// What others have registered costs an open nothing: with hundreds of thousands of claimed items and presenters, thousands of
-/// looks end. Looks at each of these take hours.
+/// lookups end. A lookup of each of these takes hours.
 @Suite(.timeLimit(.minutes(3)))
 struct ItemCostTests {
     private static let stranger = ClaimTests.claimant(9)

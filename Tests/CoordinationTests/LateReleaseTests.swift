@@ -6,7 +6,7 @@ struct LateReleaseTests {
     static let now: UInt64 = 1_000_000_000
     static let limit = now + 20 * Locking.millisecond
 
-    /// The waiter of a decision that parks for the default patience and lets nobody in; nil for any other.
+    /// The waiter of a decision that parks for the default timeout and lets nobody in; nil for any other.
     static func parked(_ decision: LockDecision) -> WaiterID? {
         guard case .parked(let id, until: limit) = decision.outcome, decision.granted.isEmpty else { return nil }
         return id

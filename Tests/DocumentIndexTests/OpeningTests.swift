@@ -84,7 +84,7 @@ import Testing
         #expect(try run("SELECT group_concat(CAST(name AS TEXT)) FROM (SELECT name FROM folder ORDER BY name)") == "d,i,x\n")
     }
 
-    /// Version 1 had one keeper a tag, and no names; until version 3 each document had its path.
+    /// Version 1 had one creator a tag, and no names; until version 3 each document had its path.
     @Test func anIndexOfVersion1IsBroughtUpToDate() throws {
         try run(Self.version1)
         let index = try DocumentIndex(folder: folder.path)

@@ -4,7 +4,7 @@ import Foundation
 import StorePrimitives
 import Testing
 
-/// 100,000 documents. Times are printed; what asks for a few of them takes a small part of what gathering all takes, or an index is
+/// 100,000 documents. Times are printed; what asks for a few of them takes a small part of what scanning all takes, or an index is
 /// missing.
 @Suite(.serialized) struct ScaleTests {
     static let count = 100_000
@@ -46,8 +46,8 @@ import Testing
             }
             #expect(try index.finishScan(pass) == ScanResult(moved: 0, departed: 0))
         }
-        let scanning = try seconds("first gather") { () throws in try scan() }
-        try seconds("gather without changes") { () throws in try scan() }
+        let scanning = try seconds("first scan") { () throws in try scan() }
+        try seconds("scan without changes") { () throws in try scan() }
         #expect(try index.count() == Self.count)
         print("scale: grown by \(residentKilobytes() - before) KiB")
         few += try seconds("newest 50 of 50,000 tagged") { () throws in

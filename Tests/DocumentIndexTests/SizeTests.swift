@@ -74,10 +74,10 @@ import Testing
             try index.checkpoint()
         }
         report("making the facts") { for number in 0..<count { _ = Self.document(number) } }
-        try report("first gather") { () throws in try scan() }
+        try report("first scan") { () throws in try scan() }
         let size = try bytes(state)
         print("size: \(size >> 20) MiB, \(size / count) bytes a document")
-        try report("gather without changes") { () throws in try scan() }
+        try report("scan without changes") { () throws in try scan() }
         let paths = (0..<10_000).map { Self.document($0 &* 7_919 % count).path }
         try report("lookup", per: paths.count) { () throws in for path in paths { #expect(try index.document(at: path) != nil) } }
         try report("absent", per: paths.count) { () throws in

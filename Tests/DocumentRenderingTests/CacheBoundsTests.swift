@@ -30,7 +30,7 @@ struct CacheBoundsTests {
 
     private func path(_ name: String, _ kind: String = "normal") -> String { "\(cache.folder)/\(kind)/\(DesktopURI.md5(uri(name))).png" }
 
-    /// Draws a document, and has its picture be as old as told.
+    /// Renders a document, and has its picture be as old as told.
     private func render(_ name: String, _ owner: UInt32, age: Int, in cache: ThumbnailCache? = nil) throws {
         try (cache ?? self.cache).store(CacheFixture.picture, of: uri(name), version, .normal, for: owner)
         try setTimes(name, read: age, rendered: age)

@@ -4,7 +4,7 @@ import StorePrimitives
 import TestSupport
 import Testing
 
-/// Which type a document has, and who draws it.
+/// Which type a document has, and who renders it.
 struct ProviderTableTests {
     @Test(arguments: [
         ("a.pdf", "", "application/pdf"), ("a.odt", "", "application/vnd.oasis.opendocument.text"), ("README", "words\n", "text/x-readme"),

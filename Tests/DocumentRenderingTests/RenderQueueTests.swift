@@ -31,7 +31,7 @@ struct RenderQueueTests {
         #expect(queue.count == 2)
         let first = next(queue)
         #expect(first?.subject.name.description == "a")
-        // Who asks while it is drawn may mean a later version.
+        // Who asks while it is rendered may mean a later version.
         _ = queue.add(subject("a"), .normal, .awaited) { _ in told.withLock { $0 += 1 } }
         #expect(next(queue)?.subject.name.description == "b")
         #expect(next(queue) == nil)
@@ -64,7 +64,7 @@ struct RenderQueueTests {
         #expect(queue.add(subject("e"), .normal, .browsed, for: 1, nil))
     }
 
-    /// What nobody waits for any more is not drawn, and takes no places.
+    /// What nobody waits for any more is not rendered, and takes no places.
     @Test func whatNobodyWaitsForIsLetGo() {
         let queue = RenderQueue(shares: UserShares(bounds: [.waitingPictures: .init(forUser: 2, forAll: 5)]))
         let isWanted = Flag()
@@ -161,7 +161,7 @@ struct RenderQueueTests {
         if case .stopped = queue.next(idleAfter: 10) {} else { Issue.record("it goes on") }
     }
 
-    /// Looks that wait for a while and come again take no memory with each look.
+    /// Lookups that wait for a while and come again take no memory each time.
     @Test func whatNobodyWaitsForAnyMoreIsLetGo() throws {
         let queue = RenderQueue()
         let told = Mutex(0)
@@ -175,7 +175,7 @@ struct RenderQueueTests {
         #expect((2...4).contains(told.withLock { $0 }))
     }
 
-    /// Who looks again and again, without waiting, takes no memory with each look.
+    /// Asking again and again, without waiting, takes no memory each time.
     @Test func requestsForTheSameAreBounded() {
         let queue = RenderQueue()
         #expect((0..<100).count { _ in queue.add(subject("a"), .normal, .browsed) { _ in } } == 16)

@@ -79,7 +79,7 @@ struct ThumbnailCacheTests {
         #expect(try fixture.texts("normal")["Thumb::MTime"] == text)
     }
 
-    /// Other programs note seconds alone, and may draw what is being written.
+    /// Other programs note seconds alone, and may render what is being written.
     @Test func whatOthersDrewCountsIfItIsYoungerThanTheDocument() throws {
         let fixture = try CacheFixture()
         try fixture.cache.store(CacheFixture.picture, of: fixture.uri, version, .normal)

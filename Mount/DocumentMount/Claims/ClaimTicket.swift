@@ -103,6 +103,6 @@ public struct ClaimHolder: Hashable, Sendable {
     /// The first of the items.
     public let path: StorePath
 
-    /// As ps shows it; empty if the process is gone. Looks in /proc: when it is to be shown, not for each claim.
+    /// As ps shows it; empty if the process is gone. Reads /proc: when it is to be shown, not for each claim.
     public var name: String { ProcessFacts.name(of: process) ?? "" }
 }

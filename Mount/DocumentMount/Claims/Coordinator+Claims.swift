@@ -156,7 +156,7 @@ extension Coordinator {
 
     /// Grants the claims whose items nobody else writes. With no lock held.
     func grantWhatNobodyWrites(mayWait: Bool = true) {
-        // All before the look at the writers: who is on the way now is one of them then, or the claim waits for the next look.
+        // All before the writers are checked: who is on the way now is one of them then, or the claim waits for the next check.
         let waiting = state.withLock { state in state.awaitingWriters.keys.compactMap { id in state.claims[id].map { (id, $0) } } }
         let passing = passes.passing
         guard !waiting.isEmpty else { return }

@@ -7,7 +7,7 @@ import Synchronization
 /// Claims and presenters of the mount: has their tables told of what clients ask and of what happens in the store, and does
 /// what these say. One file of this folder for each side.
 ///
-/// While nobody claims or presents anything, an open pays one look at `OpenGate.isGuarded`.
+/// While nobody claims or presents anything, an open pays one check of `OpenGate.isGuarded`.
 final class Coordinator: Sendable {
     struct State {
         var claims = ClaimTable()
@@ -32,9 +32,9 @@ final class Coordinator: Sendable {
         /// What was let through until then may not be seen as a writer yet.
         let lastPass: OpenPass
         let since: UInt64
-        /// Those met at the first look: who comes later is not waited for by readers.
+        /// Those met at the first check: who comes later is not waited for by readers.
         var first: Set<DocumentWriter.ID>?
-        /// Those met at the last look.
+        /// Those met at the last check.
         var writers: [ClaimHolder] = []
     }
 
@@ -136,7 +136,7 @@ final class Coordinator: Sendable {
         _ = gate.takeReady()
     }
 
-    /// Has the thread look again.
+    /// Has the thread check again.
     func signal() { wake.signal() }
 
     /// What time brings. Returns how long nothing else is expected, in seconds.
@@ -163,7 +163,7 @@ final class Coordinator: Sendable {
             for open in state.waitingOpens.values where open.deadline <= now {
                 letGo(open, isLate: true, &state, &actions)
             }
-            // Writers are looked for every few milliseconds.
+            // Writers are checked every few milliseconds.
             if let youngest = state.awaitingWriters.keys.compactMap({ state.tickets[$0]?.since }).max() {
                 return now + (now &- youngest < Self.shortPauseTime ? Self.writerPause : Self.longWriterPause)
             }
@@ -213,7 +213,7 @@ final class Coordinator: Sendable {
     /// Whether opens of an item ask presenters first. As `isClaimed`.
     func isPresented(_ path: StorePath) -> Bool { askedItems.contains(path) }
 
-    /// Something was moved: claims go with it, presenters when they are told. One look if nobody claims anything.
+    /// Something was moved: claims go with it, presenters when they are told. One check if nobody claims anything.
     func moved(from old: @autoclosure () -> StorePath?, to new: @autoclosure () -> StorePath?) {
         guard hasClaims.load(ordering: .relaxed), let old = old(), let new = new(), claimedItems.areMoved(with: old) else { return }
         state.withLock { $0.claims.moved(from: old, to: new) }

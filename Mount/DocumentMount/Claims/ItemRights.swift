@@ -5,7 +5,7 @@ import StorePrimitives
 ///
 /// A claim or a presenter counts only for what its user may write at that moment: what stood at a path when it was claimed, or
 /// nothing, may be somebody else's by now. Rights are asked of the file that is there, with the user's own identity, and with no
-/// lock held: a look under the lock notes which it needs in `wanted`, and is made again when they are known.
+/// lock held: a check under the lock notes which it needs in `wanted`, and is made again when they are known.
 struct ItemRights {
     private(set) var known: [Credentials: Bool] = [:]
     private(set) var wanted: Set<Credentials> = []
@@ -26,7 +26,7 @@ struct ItemRights {
 }
 
 extension AccessChecker {
-    /// Whether a user's rights need no look: who asks is the same user, or nothing is kept from it.
+    /// Whether a user's rights need no check: who asks is the same user, or nothing is kept from it.
     func isTrusted(_ user: Credentials, by asker: uid_t) -> Bool { user.uid == asker || isUnlimited(user) }
 
     /// Whether a user may use what is at a path in the way of `mode`, or, if nothing is there, make it.

@@ -4,12 +4,12 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// Where opens pass: at most times by a look at one flag and, for writing, a count.
+/// Where opens pass: at most times by a check of one flag and, for writing, a count.
 final class OpenGate: Sendable {
     /// Whether claims keep others from writing, or presenters have something to save before others read. Changes with the
     /// coordinator's state held.
     let isGuarded = Atomic<Bool>(false)
-    /// Opens for writing that found it unguarded, or are about to look.
+    /// Opens for writing that found it unguarded, or are about to check.
     private let entering = Atomic<Int>(0)
     /// Leaf. Opens that have waited, to go on on the coordinator's thread.
     private let ready = Guarded<[WaitingOpen]>([])

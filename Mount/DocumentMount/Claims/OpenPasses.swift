@@ -9,8 +9,8 @@ struct OpenPass: Hashable, Comparable, Sendable {
 
 /// The opens that were let through while claims keep others out, until they are done. Thread-safe.
 ///
-/// An open takes its pass before it looks whether its item is claimed, and a claim is entered before it looks at the passes: one of
-/// them sees the other.
+/// An open takes its pass before it checks whether its item is claimed, and a claim is entered before it looks at the passes: one
+/// of them sees the other.
 final class OpenPasses: Sendable {
     private struct State {
         var passing: Set<OpenPass> = []

@@ -7,7 +7,7 @@ import Synchronization
 
 /// What happens in the store, for those who want to be told: numbers it, keeps the latest, and wakes who listens.
 ///
-/// Operations `tell`, which costs them a lock and an append; while anybody listens also a look at who does it, some 20 µs for
+/// Operations `tell`, which costs them a lock and an append; while anybody listens also a lookup of who does it, some 20 µs for
 /// each process. Which document it is (the index) is found out on a thread of the hub's own, which is woken at once while
 /// anybody listens, else once in many events.
 ///
@@ -78,13 +78,13 @@ final class EventHub: Sendable {
     private let state = Guarded(State())
     /// A leaf.
     private let log: Guarded<EventLog>
-    /// Held while happenings become events, so that these stay in order. Taken before `state`, `log` and the database.
+    /// Held while pending events become events, so that these stay in order. Taken before `state`, `log` and the database.
     private let settling = ThreadLock()
     /// Safe: used by who holds `settling`.
     nonisolated(unsafe) private var catchUp: KernelCatchUp
     private let wake = Signal()
     private let isListenedTo = Atomic<Bool>(false)
-    /// Whether anybody listens. One atomic look.
+    /// Whether anybody listens. One atomic load.
     var isHeard: Bool { isListenedTo.load(ordering: .relaxed) }
     /// Somebody is to be told at once.
     private let isUrgent = Atomic<Bool>(false)
@@ -100,8 +100,8 @@ final class EventHub: Sendable {
     private static let (mostKeptOfUser, mostKept) = (8_192, 32_768)
     /// So many wake the thread though nobody is to be told yet.
     private static let batch = 1_024
-    /// Without listeners: so few that the thread has a processor for a tenth of a millisecond only. After half of one, threads that look out
-    /// for the next request take the processors for busy (`RequestDispatcher.longestYield`), and apps wait for them to wake.
+    /// Without listeners: so few that the thread has a processor for a tenth of a millisecond only. After half of one, threads that
+    /// spin for the next request take the processors for busy (`RequestDispatcher.longestYield`), and apps wait for them to wake.
     private static let unheardBatch = 64
     /// More do not wait for the thread, of one account where there are several.
     private static let (mostWaitingOfUser, mostWaiting) = (2_048, 8_192)

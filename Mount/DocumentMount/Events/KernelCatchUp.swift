@@ -4,9 +4,9 @@ import StorePrimitives
 
 /// Waits until the kernel shows the names of changes as the store has them (`KernelNames`), before anybody is told of these.
 ///
-/// As a rule that is so already, and one look finds it. The kernel makes, removes and renames in one folder one after the other, so the
-/// last of these stands for all. Programs with little of the processor have their changes take long: where several share the mount, they hold up
-/// others for a part of the time at most (`Budget`).
+/// As a rule that is so already, and one check finds it. The kernel makes, removes and renames in one folder one after the other,
+/// so the last of these stands for all. Programs with little of the processor have their changes take long: where several share the
+/// mount, they hold up others for a part of the time at most (`Budget`).
 struct KernelCatchUp: ~Copyable {
     struct Change {
         let path: StorePath

@@ -109,7 +109,7 @@ final class FileHandle: Sendable {
     /// The node's own file, wherever reads and writes go by now. Nil for a handle that was opened on another version's.
     var ownFile: Descriptor? { decision.isElsewhere ? nil : opened }
 
-    /// The file as it was opened, to whoever asks first. One atomic look if there is nothing to take.
+    /// The file as it was opened, to whoever asks first. One atomic load if there is nothing to take.
     func takeRefreshed() -> Node.Seen? {
         guard isRefreshing.load(ordering: .relaxed), isRefreshing.exchange(false, ordering: .relaxed) else { return nil }
         return refreshed

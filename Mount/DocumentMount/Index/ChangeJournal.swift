@@ -24,7 +24,7 @@ final class ChangeJournal: Sendable {
         case written(StorePath, Caller, at: Int64)
         /// Another document or folder stands here than before.
         case replaced(StorePath)
-        /// More happened than was kept: gather again.
+        /// More happened than was kept: scan again.
         case overflow
     }
 
@@ -131,7 +131,7 @@ final class ChangeJournal: Sendable {
     /// A document is there that the index is to look at, and events tell of elsewhere.
     func present(_ path: StorePath) { append(.present(path)) }
 
-    /// `isIndexed`: it is about a document; folders are gathered. `isEvent`: nobody has been told of it.
+    /// `isIndexed`: it is about a document; folders are scanned. `isEvent`: nobody has been told of it.
     func changedOutside(
         _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity?, by actor: EventHub.Actor, isIndexed: Bool,
         isEvent: Bool = true

@@ -63,7 +63,7 @@ final class Indexer: @unchecked Sendable {
     private static let settlingInterval = 1.0
     /// After so long without events what malloc keeps goes back to the kernel: of the memory of a busy hour more than half is free.
     private static let timeUntilIdle = 5.0
-    /// How long the end of the mount may take with events. The first gather of the next mount makes up for the rest, but for
+    /// How long the end of the mount may take with events. The first scan of the next mount makes up for the rest, but for
     /// when documents were used; only programs make so many.
     private static let timeForTheRest: Int64 = 2_000_000_000
     /// So many changes are committed at once: nobody waits long for the database, nor does the end.
@@ -157,7 +157,7 @@ final class Indexer: @unchecked Sendable {
         } catch .closed {
             return
         } catch {
-            log.warning("the index missed changes and is gathered again: \(error)")
+            log.warning("the index missed changes and is scanned again: \(error)")
             scanner.scanLater(.root)
         }
         written.note(changes.compactMap(\.presentPath), in: generation.load(ordering: .relaxed) + 1)

@@ -7,7 +7,7 @@ import Logging
 import StorePrimitives
 import SystemPackage
 
-/// Changes made in the store by others: has them repeated on the mount, and so the kernel forget what it holds of them, and the
+/// Changes made in the store by others: has them replayed on the mount, and so the kernel forget what it holds of them, and the
 /// index look.
 ///
 /// Called on the watcher's thread. What the watcher tells is a hint: the state decides. With inotify it tells of the mount's

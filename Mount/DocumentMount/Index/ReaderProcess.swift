@@ -13,7 +13,7 @@ struct ReaderProcess: Sendable {
     /// A program that goes through trees, whatever it opens first.
     var isWalker = false
 
-    /// Looks in /proc: some 30 µs.
+    /// Reads /proc: some 30 µs.
     init(of caller: Caller) {
         guard let group = ProcessFacts.status(of: caller.thread)?.group, group > 0,
             let process = ProcessStat(of: group)
@@ -41,7 +41,7 @@ struct ReaderProcess: Sendable {
 }
 
 /// The processes whose opens were met last. Many readers are gone a moment after they open something, so each is looked up
-/// when it opens its first document; the next ones cost a look at this table.
+/// when it opens its first document; the next ones cost a lookup in this table.
 final class ReaderProcesses: Sendable {
     private struct Known {
         let process: ReaderProcess

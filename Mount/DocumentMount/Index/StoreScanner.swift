@@ -20,7 +20,7 @@ final class StoreScanner: @unchecked Sendable {
 
     private struct State {
         var waiting: [StorePath] = []
-        /// To be gathered after a pause, which grows as long as no gather comes to its end.
+        /// To be scanned after a pause, which grows as long as no scan comes to its end.
         var late: [StorePath] = []
         var pause = StoreScanner.shortestPause
         /// When they are, on the monotonic clock.
@@ -67,10 +67,10 @@ final class StoreScanner: @unchecked Sendable {
     /// Seconds.
     private static let shortestPause = 2.0
     private static let longestPause = 600.0
-    /// With more folders waiting than these the whole store is gathered instead.
+    /// With more folders waiting than these the whole store is scanned instead.
     private static let capacity = 1_000
 
-    /// Has a folder gathered soon; one inside a folder that waits already is not kept twice.
+    /// Has a folder scanned soon; one inside a folder that waits already is not kept twice.
     func scan(_ folder: StorePath) {
         guard folder.bytes.count <= StorePath.longest else { return }
         state.withLock { Self.add(folder, to: &$0.waiting) }
@@ -83,7 +83,7 @@ final class StoreScanner: @unchecked Sendable {
         if folders.count < capacity { folders.append(folder) } else { folders = [.root] }
     }
 
-    /// As `gather`, after a pause in which a passing trouble may pass: two seconds at first, ten minutes at last.
+    /// As `scan`, after a pause in which a passing trouble may pass: two seconds at first, ten minutes at last.
     func scanLater(_ folder: StorePath) {
         state.withLock { state in
             if state.late.isEmpty { state.due = cl_monotonic_ns() + Int64(clamping: state.pause * 1e9) }
@@ -92,7 +92,7 @@ final class StoreScanner: @unchecked Sendable {
         wake.signal()
     }
 
-    /// A folder moved while a gather runs may be missed at both places.
+    /// A folder moved while a scan runs may be missed at both places.
     func folderMoved(to folder: StorePath) {
         if state.withLock({ $0.current != nil }) { scan(folder) }
     }
@@ -133,7 +133,7 @@ final class StoreScanner: @unchecked Sendable {
             outcome = "done"
         } catch {
             scanLater(folder)
-            log.warning("gathering \(folder.isRoot ? "the store" : "\(folder)") failed: \(error)")
+            log.warning("scanning \(folder.isRoot ? "the store" : "\(folder)") failed: \(error)")
         }
         indexer.noteChange(toTags: true)
         state.withLock { state in

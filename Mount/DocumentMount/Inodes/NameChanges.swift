@@ -11,7 +11,7 @@ struct NameChanges: ~Copyable {
         fileprivate let isStill: Bool
     }
 
-    /// To be taken before a look at a name.
+    /// To be taken before a name is looked up.
     var now: Moment {
         let done = self.done.load(ordering: .acquiring)
         let begun = self.begun.load(ordering: .acquiring)

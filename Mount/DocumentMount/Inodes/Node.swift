@@ -26,7 +26,7 @@ final class Node: @unchecked Sendable {
     var isForgotten = false
 
     /// Made here and never given any: the kernel asks for security.capability before the first write to each file, which is
-    /// answered without a look.
+    /// answered without a read of the store.
     let hasNoCapabilities = Atomic<Bool>(false)
 
     /// Another node stands for the same file from now on, for as long as the kernel knows this one (`SaveService.host`).
@@ -38,7 +38,7 @@ final class Node: @unchecked Sendable {
     /// The store's own folder, which the kernel never forgets.
     let isRoot: Bool
 
-    /// A folder that nobody but the repeating process has looked up: nobody watches it, and the kernel knows nothing in it.
+    /// A folder that nobody but the replay process has looked up: nobody watches it, and the kernel knows nothing in it.
     let isOnlyReplayed = Atomic<Bool>(false)
 
     let state = Mutex(State())

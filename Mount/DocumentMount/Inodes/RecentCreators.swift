@@ -1,7 +1,7 @@
 import StorePrimitives
 import Synchronization
 
-/// Who made the files that the kernel forgot moments ago: it may do so between the making and the rename of a save.
+/// The creators of files that the kernel forgot moments ago: it may do so between the making and the rename of a save.
 final class RecentCreators: Sendable {
     private static let kept = 256
     /// Leaf.
@@ -21,7 +21,7 @@ final class RecentCreators: Sendable {
         }
     }
 
-    /// The maker of a file that the kernel is told of again; one atomic look if there is none.
+    /// The creator of a file that the kernel is told of again; one atomic load if there is none.
     func take(_ file: FileIdentity) -> FileNameTunnel.Creator? {
         guard count.load(ordering: .relaxed) > 0 else { return nil }
         return creators.withLock { creators in

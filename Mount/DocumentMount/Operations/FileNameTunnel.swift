@@ -7,8 +7,8 @@ import SystemPackage
 
 /// Saves by rename lose what hangs on the inode: tags, comments, the document's identity. An editor writes a new file and
 /// renames it over the document, or moves the document aside and makes its name anew. In both cases the new file takes over
-/// the user.* attributes it lacks, and the index keeps the document's id (NTFS calls this tunnelling). A program that writes a
-/// new file, removes the document and renames the new one to its name has the new file take over the attributes alone.
+/// the user.* attributes it lacks, and the index keeps the document's id (NTFS calls this file name tunneling). A program that
+/// writes a new file, removes the document and renames the new one to its name has the new file take over the attributes alone.
 ///
 /// "The same editor" is the same user within 15 seconds: a shell's `command >new && mv new document` is a save too, by two processes.
 /// Writing a large file may take longer, so the time counts from the last close; but not for a name whose document was moved aside: a

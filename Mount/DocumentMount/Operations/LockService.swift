@@ -19,7 +19,7 @@ final class LockService: @unchecked Sendable {
     }
     /// Rank 4. Replies are sent after it is given up.
     private let state = Guarded(State())
-    /// Whether any lock is held or waited for: closing a file without locks costs one look at this.
+    /// Whether any lock is held or waited for: closing a file without locks costs one check of this.
     private let isInUse = Atomic<Bool>(false)
     private let deadlines = Signal()
     private let isOver = Atomic<Bool>(false)

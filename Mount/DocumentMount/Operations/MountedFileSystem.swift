@@ -161,7 +161,7 @@ final class MountedFileSystem: FileSystemOperations {
             _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
             let (node, lookupResult) = seen(name, in: parent, status, since: moment)
             noteLookup(of: node, caller)
-            // Another file, or a version, may be put under a name here, perhaps this one, between the look and now.
+            // Another file, or a version, may be put under a name here, perhaps this one, between the lookup and now.
             let isCertain = parent.nameChanges.areStill(since: moment)
             if lookupResult == .gone || lookupResult == .doubtful
                 || lookupResult == .new && !isCertain && !isThere(node, name, folder)
@@ -215,7 +215,7 @@ final class MountedFileSystem: FileSystemOperations {
         return entry
     }
 
-    /// How often what a name stands for may have changed between the look at it and the next step.
+    /// How often what a name stands for may have changed between its lookup and the next step.
     static let maximumAttempts = 100
 
     private func isThere(_ node: Node, _ name: BorrowedName, _ folder: Descriptor) -> Bool {

@@ -65,7 +65,7 @@ extension MountedFileSystem {
         let node = table.node(node)
         if let item = node.item {
             if item is SnapshotEntry || item is SnapshotFolder { throw .readOnlyFileSystem }
-            // chmod, chown and touch on a link or folder that is made anew at each look: accepted, without effect.
+            // chmod, chown and touch on a link or folder that is made anew at each lookup: accepted, without effect.
             return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
         }
         if replay.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
@@ -103,7 +103,7 @@ extension MountedFileSystem {
 
     /// Runs what changes a file's attributes, with the node of the version to change, while no other version takes the document's
     /// name: else the change would be lost with the version that it was made to. `isSame`: it is the one that was asked for. One that
-    /// was replaced a moment ago, while the request was on its way, leads on.
+    /// was replaced a moment ago, while the request was on its way, redirects to its successor.
     func changingAttributes<Result>(
         of node: Node, by caller: Caller, _ change: (_ target: Node, _ isSame: Bool) throws(Errno) -> Result
     ) throws(Errno) -> Result {

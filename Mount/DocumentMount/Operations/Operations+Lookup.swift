@@ -9,7 +9,7 @@ extension MountedFileSystem {
         if let item = table.node(parent).item {
             if let folder = item as? ThumbnailFolder, let picture = unrendered(name, in: folder, caller) {
                 if reply.canWait { return wait(for: picture, caller, in: parent, EntryName(copying: name), reply) }
-                // It is there at a later look.
+                // It is there at a later lookup.
                 picture.service.render(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid)
             }
             if let folder = item as? any PreviewTreeItem {
@@ -69,7 +69,7 @@ extension MountedFileSystem {
         } catch .noSuchFileOrDirectory {
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials(of: caller)) }
             saves.nameGone(name, in: parent, for: caller)
-            // The next look is to be heard of, too.
+            // The next lookup is to be heard of, too.
             return .absent(validity: isFileManagerLookup ? .none : cacheTime)
         }
     }

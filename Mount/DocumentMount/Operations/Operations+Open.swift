@@ -55,7 +55,7 @@ extension MountedFileSystem {
             _ = saves.staleRetries.takeMaking(caller.thread)
         } catch .fileExists where flags & O_EXCL == 0 {
             let parent = table.node(parent)
-            // This open(2) was answered ESTALE before, and its name was gone when it looked again: another file has it now.
+            // This open(2) was answered ESTALE before, and its name was gone when it was looked up again: another file has it now.
             if saves.staleRetries.takeMaking(caller.thread) {
                 return createAgain(caller, in: parent, name: name, mode: mode, flags: flags, reply)
             }
@@ -70,7 +70,8 @@ extension MountedFileSystem {
         answer(created, reply)
     }
 
-    /// CREATE of a name that is there, by an open(2) that the kernel does not repeat once more: opens what is there, as whoever asks may.
+    /// CREATE of a name that is there, by an open(2) that the kernel does not retry once more: opens what is there, as whoever asks
+    /// may.
     private func createAgain(
         _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32, _ reply: consuming Reply<CreatedFile>
     ) {

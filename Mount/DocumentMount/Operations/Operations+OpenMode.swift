@@ -36,7 +36,7 @@ extension MountedFileSystem {
     ) -> (FileHandle, OpenMode)? {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
-        // To ask costs a look into /proc at times.
+        // To ask costs a read of /proc at times.
         let hasHostedSaves = node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
         let mayMatter = isWritable
             ? decision.reason == .notTruncating || decision.isElsewhere

@@ -5,7 +5,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Requests of the repeating process: answered as done if they are what is being repeated, else refused; never carried out. What
+/// Requests of the replay process: answered as done if they are what is being replayed, else refused; never carried out. What
 /// the kernel has afterwards must be true, so each looks at the store first.
 extension MountedFileSystem {
     /// What it is shown under a name; nil: what everyone is. Nothing of it is remembered by the kernel, so others ask for
@@ -53,12 +53,12 @@ extension MountedFileSystem {
         guard isReplayed else { throw .resourceBusy }
         var entry: Entry
         let folder = try locator.folder(parent)
-        // Who is to be repeated holds the folder in the kernel: nobody else looks the name up meanwhile.
+        // The replay process holds the folder in the kernel: nobody else looks the name up meanwhile.
         let wasKnown = isKnown(name, in: folder)
         do throws(Errno) {
             entry = try lookUp(name, in: parent, folder, caller)
         } catch .noSuchFileOrDirectory {
-            // It is gone again, or elsewhere, which is repeated next.
+            // It is gone again, or elsewhere, which is replayed next.
             return phantom(type)
         }
         let node = table.node(entry.node)

@@ -8,7 +8,7 @@ extension MountedFileSystem {
     /// By whose permissions virtual folders show and change things. Asked once a request.
     func credentials(of caller: Caller) -> Credentials { tags.access.credentials(of: caller) }
 
-    /// An entry that the kernel must ask for again, most at each look: another user may see something else.
+    /// An entry that the kernel must ask for again, most at each lookup: another user may see something else.
     func entry(for item: any VirtualItem, _ caller: Credentials) throws(Errno) -> Entry {
         let identity = item.identity
         let status = try item.attributes(caller, inode: identity.inode)

@@ -20,7 +20,7 @@ public struct MountConfiguration: Sendable {
     public var socketPath: String
     /// Where thumbnails are kept: the desktop's own folder of whoever mounts; not in the store.
     public var thumbnailFolder: String
-    /// The program that draws them.
+    /// The program that renders them.
     public var workerProgram: String
     public var startReplay: StartReplay
     /// Called just before the mount is made: takes away what it is to replace.

@@ -28,7 +28,7 @@ final class PreviewService: Sendable {
         let user: uid_t
         /// Whether it still waits.
         let isWaiting: @Sendable () -> Bool
-        /// Called once, on a drawing thread as a rule, also if it cannot be made.
+        /// Called once, on a rendering thread as a rule, also if it cannot be made.
         let completion: @Sendable () -> Void
     }
 
@@ -116,7 +116,7 @@ final class ShownPreview: Sendable {
         var files: [(part: PreviewPart, file: Descriptor)] = []
         var sizes: [PreviewPart: Int] = [:]
         var failed: Set<PreviewPart> = []
-        /// Looks at pages that were drawn for that alone.
+        /// Lookups of pages that were rendered for that alone.
         var lookups = 0
     }
     /// Leaf.
@@ -141,8 +141,8 @@ final class ShownPreview: Sendable {
 
     func cannotBeMade(_ part: PreviewPart) -> Bool { state.withLock { $0.failed.contains(part) } }
 
-    /// Whether a look at a part is to have it made, so that its size can be told. Who lists a long document does not have all of it
-    /// drawn: a look then tells a size of 0, until the page is opened.
+    /// Whether a lookup of a part is to have it made, so that its size can be told. Who lists a long document does not have all of
+    /// it rendered: a lookup then tells a size of 0, until the page is opened.
     func mayRenderForSize(of part: PreviewPart) -> Bool {
         state.withLock { state in
             guard state.sizes[part] == nil, !state.failed.contains(part), state.lookups < Self.lookupsAtOnce else { return false }

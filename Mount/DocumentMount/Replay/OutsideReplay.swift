@@ -6,10 +6,10 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// Has changes made outside repeated on the mount, in order, so that inotify users there hear of them; and has the kernel forget
-/// the names concerned, where the repetition does not set them right.
+/// Has changes made outside replayed on the mount, in order, so that inotify users there hear of them; and has the kernel forget
+/// the names concerned, where the replay does not set them right.
 ///
-/// Only what can be watched is repeated: the kernel knows a folder that is watched. A queue that is too long is
+/// Only what can be watched is replayed: the kernel knows a folder that is watched. A queue that is too long is
 /// dropped, see README.md in this folder, "What is not reported".
 final class OutsideReplay: Sendable {
     private struct Job {
@@ -23,13 +23,13 @@ final class OutsideReplay: Sendable {
         var jobs: [Job] = []
         /// Nobody works on the jobs: before the start, after the end, and on a mount that nothing can be done on.
         var isIdle = true
-        /// What is being repeated takes long.
+        /// What is being replayed takes long.
         var isHeldUp = false
-        /// Folders in which something was not repeated.
+        /// Folders in which something was not replayed.
         var missed: Set<FileIdentity> = []
     }
 
-    /// With more waiting the kernel is told to forget at once: what it shows must not wait for repetitions.
+    /// With more waiting the kernel is told to forget at once: what it shows must not wait for replays.
     private static let fewJobs = 50
     /// More are not kept: some seconds' work, and 4 MiB.
     private static let mostJobs = 10_000
@@ -103,7 +103,7 @@ final class OutsideReplay: Sendable {
         if state.missed.count < Self.mostMissed { state.missed.insert(change.folder) }
     }
 
-    /// Whether watches can be on a folder: not if the kernel knows it by repetitions alone.
+    /// Whether watches can be on a folder: not if the kernel knows it by replays alone.
     private func isKnown(_ folder: FileIdentity) -> Bool {
         table.known(folder).map { !$0.isOnlyReplayed.load(ordering: .relaxed) } ?? false
     }
@@ -141,7 +141,7 @@ final class OutsideReplay: Sendable {
         thread.withLock { $0 = NamedThread("quire-replays") { [self] in run() } }
     }
 
-    /// Again: does nothing. What waits is repeated no more. After the repeater's `stop`.
+    /// Again: does nothing. What waits is replayed no more. After the replayer's `stop`.
     func stop() {
         isOver.store(true, ordering: .relaxed)
         state.withLock { $0.isIdle = true }
@@ -197,7 +197,7 @@ final class OutsideReplay: Sendable {
         if !isDone, !job.isForgotten { forget(job.change) }
     }
 
-    /// Has it repeated. While that takes long, the kernel forgets what waits at once.
+    /// Has it replayed. While that takes long, the kernel forgets what waits at once.
     private func replay(_ operation: ReplayProcess.Operation, _ change: ReplayedChange.Change, _ job: inout Job) -> Bool {
         current.withLock { $0 = ReplayedChange(change: change) }
         var wasSlow = false
@@ -317,7 +317,7 @@ final class OutsideReplay: Sendable {
 
     func isCaller(_ caller: Caller) -> Bool { replayer.isCaller(caller) }
 
-    /// Calls `body` with what is being repeated; nil if nothing is, as while a process that was given up is still there.
+    /// Calls `body` with what is being replayed; nil if nothing is, as while a process that was given up is still there.
     func withCurrent<Result>(_ body: (inout ReplayedChange?) -> Result) -> Result { current.withLock { body(&$0) } }
 
     /// The process looks at what the kernel has under a name.

@@ -4,7 +4,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// A process that repeats on the mount what was done elsewhere, so that the kernel tells its watches: a thread of the daemon
+/// A process that replays on the mount what was done elsewhere, so that the kernel tells its watches: a thread of the daemon
 /// must not touch the mount. Its requests are answered as done and never carried out: see `Replayer`.
 final class ReplayProcess {
     /// Paths are below the mount's root.

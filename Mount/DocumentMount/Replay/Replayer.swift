@@ -6,9 +6,9 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// Has things repeated on the mount by a process of its own, one at a time, and knows that process's requests.
+/// Has things replayed on the mount by a process of its own, one at a time, and knows that process's requests.
 ///
-/// Whatever that process asks for is answered as done if it is what is being repeated, else refused, and never carried out. So
+/// Whatever that process asks for is answered as done if it is what is being replayed, else refused, and never carried out. So
 /// its number is kept until it has ended: a request may be on its way for as long.
 final class Replayer: Sendable {
     /// Nearly all take under a tenth of a millisecond.
@@ -37,7 +37,7 @@ final class Replayer: Sendable {
     private let purpose: String
     /// In milliseconds.
     private let answerTime: Int32
-    /// Held while something is repeated, with nothing else held when it is taken but, of `KernelNames`', `EventHub.settling`.
+    /// Held while something is replayed, with nothing else held when it is taken but, of `KernelNames`', `EventHub.settling`.
     private let turn = ThreadLock()
     /// Safe: used by who holds `turn`.
     nonisolated(unsafe) private var state = State()
@@ -47,11 +47,11 @@ final class Replayer: Sendable {
     private let life = Mutex(())
     private let isOver = Atomic<Bool>(false)
 
-    /// - Parameter timeout: nanoseconds that a repetition may take: it waits for a serving thread, at worst for one with a slow
+    /// - Parameter timeout: nanoseconds that a replay may take: it waits for a serving thread, at worst for one with a slow
     ///   disk, and in the kernel for a folder's lock.
     init(
         log: Logger, timeout: Int64 = 2_000_000_000,
-        purpose: String = "who watches documents is told of no saves and no changes made outside"
+        purpose: String = "watches hear of no saves and of no changes made outside"
     ) {
         self.log = log
         self.purpose = purpose
@@ -62,7 +62,7 @@ final class Replayer: Sendable {
         turn.withLock { (state.start, state.place) = (start, place) }
     }
 
-    /// Whether a request only repeats what was done. Callers that are not to be seen from here have the number 0.
+    /// Whether a request only replays what was done. Callers that are not to be seen from here have the number 0.
     @inline(__always)
     func isCaller(_ caller: Caller) -> Bool { caller.thread > 0 && caller.thread == pid.load(ordering: .relaxed) }
 
@@ -165,13 +165,13 @@ final class Replayer: Sendable {
         }
     }
 
-    /// Ends the process, and with it the wait of whoever has it repeat something: from any thread. Again: does nothing.
+    /// Ends the process, and with it the wait of whoever has it replay something: from any thread. Again: does nothing.
     func stop() {
         isOver.store(true, ordering: .relaxed)
         kill()
     }
 
-    /// After `stop`, and when nobody has anything repeated any more: waits a moment for the process. It ends at once but where the
+    /// After `stop`, and when nobody has anything replayed any more: waits a moment for the process. It ends at once but where the
     /// mount is stuck: then whoever takes over the daemon's children waits for it.
     func collect() {
         turn.withLock {

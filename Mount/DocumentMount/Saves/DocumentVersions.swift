@@ -16,7 +16,7 @@ final class DocumentVersions: Sendable {
         /// Nil between saves.
         var machine: DocumentSaves?
         /// The node of the published version, with a lookup counted so that it stays: while there is a machine, and as long as
-        /// the kernel knows other versions, which lead here and are to lead on to it. Else nil.
+        /// the kernel knows other versions, which lead here and are redirected to it. Else nil.
         var published: Node?
         /// How many versions beside the published one the kernel knows, or the mount for it.
         var others = 0

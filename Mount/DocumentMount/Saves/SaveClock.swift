@@ -2,9 +2,9 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// Looks at the saves from time to time, as long as there are any.
+/// Checks the saves from time to time, as long as there are any.
 final class SaveClock: @unchecked Sendable {
-    /// How many documents want to be looked at.
+    /// How many documents want to be checked.
     let isNeeded = Atomic<Int>(0)
     private let isAwake = Atomic<Bool>(false)
     private let isOver = Atomic<Bool>(false)
@@ -36,7 +36,7 @@ final class SaveClock: @unchecked Sendable {
         }
     }
 
-    /// One atomic look while it is awake.
+    /// One atomic load while it is awake.
     func wake() {
         guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
         isAwake.store(true, ordering: .relaxed)

@@ -8,7 +8,7 @@ import SystemPackage
 /// Tells who watches a document itself (inotify, fanotify) of saves, as of saves by rename (rule 15): DELETE_SELF. What is
 /// written in place through another version's handle is told as MODIFY.
 ///
-/// The kernel tells the watches of an inode only of what comes through the mount. So a process of our own repeats it there.
+/// The kernel tells the watches of an inode only of what comes through the mount. So a process of our own replays it there.
 /// A superseded version it looks up, under a name that is made for this once and answered to nobody else, with a link count of
 /// 0; then again, and the name is gone: the kernel gives up a name of a file without links, which its watches are told of. For a
 /// write it sets the document's time of modification, which is answered as done.
@@ -64,7 +64,7 @@ final class SaveNotifier: Sendable {
 
     // MARK: - Requests of the process
 
-    /// Whether a LOOKUP in the mount's root asks for a superseded version. One atomic look for others.
+    /// Whether a LOOKUP in the mount's root asks for a superseded version. One atomic load for others.
     func areAskedFor(_ name: BorrowedName, by caller: Caller) -> Bool {
         replayer.isCaller(caller) && state.withLock { $0.name.matches(name) }
     }
@@ -81,7 +81,7 @@ final class SaveNotifier: Sendable {
 
     func start() { thread.withLock { $0 = NamedThread("quire-watches") { [self] in run() } } }
 
-    /// Again: does nothing. What waits is told no more. After the repeater's `stop`.
+    /// Again: does nothing. What waits is told no more. After the replayer's `stop`.
     func stop() {
         isOver.store(true, ordering: .relaxed)
         wake.signal()

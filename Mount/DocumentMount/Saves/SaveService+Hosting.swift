@@ -111,7 +111,7 @@ extension SaveService {
         return true
     }
 
-    /// The node that took the place of a displaced one, as long as its file is the document. One atomic look for others.
+    /// The node that took the place of a displaced one, as long as its file is the document. One atomic load for others.
     func standIn(for node: Node) -> Node? {
         guard node.isDisplaced.load(ordering: .relaxed), let published = node.versions.load()?.state.withLock({ $0.published }),
             published !== node, published.identity == node.identity

@@ -31,7 +31,7 @@ extension SaveService {
         return found.map { ($0, false) }
     }
 
-    /// A thread that was sent on finds another file at the place than the one it came with: its open, which cannot be sent on
+    /// A thread that retries its open finds another file at the place than the one it came with: its open, which cannot be retried
     /// once more, begins its save here. False if that file has lost the name, too.
     func expect(_ open: StaleRetries.Open, of node: Node, at place: Node.Link, _ caller: Caller) -> Bool {
         let versions = node.versions.load()
@@ -48,7 +48,7 @@ extension SaveService {
         }
     }
 
-    /// A thread that was sent on finds a name gone: its open will not come again, but perhaps as a CREATE.
+    /// A thread that retries its open finds a name gone: its open will not come again, but perhaps as a CREATE.
     func nameGone(_ name: UnsafePointer<CChar>, in parent: Node, for caller: Caller) {
         guard let open = staleRetries.gone(caller.thread, name, in: parent) else { return }
         giveUpArrival(open, caller, unlessIn: nil)
@@ -70,7 +70,7 @@ extension SaveService {
         forgetName(of: versions)
     }
 
-    /// The version that the thread was sent on to, with a lookup counted.
+    /// The version that the thread's retry is meant for, with a lookup counted.
     private func arriving(_ caller: Caller, _ versions: DocumentVersions) -> Node? {
         let thread = ThreadID(caller.thread)
         return ifActive(versions) { state, machine in held(machine.arrivalTarget(of: thread), state) } ?? nil
@@ -81,7 +81,7 @@ extension SaveService {
         return ifActive(versions) { state, machine in held(machine.lookup(asker), state) } ?? nil
     }
 
-    /// The caller, with its process where that makes a difference: to find it costs a look into /proc at times.
+    /// The caller, with its process where that makes a difference: to find it costs a read of /proc at times.
     private func asker(_ caller: Caller, _ versions: DocumentVersions) -> SaveCaller {
         let hasSaves = ifActive(versions) { _, machine in machine.hasSaves } ?? false
         return hasSaves ? saver(caller, for: versions) : SaveCaller(thread: ThreadID(caller.thread), process: nil)

@@ -10,10 +10,11 @@ import SystemPackage
 /// Saves that begin on an open handle: ftruncate(2) to nothing by a program that opened the document without O_TRUNC. No LOOKUP follows by
 /// which its program could be led to a working copy.
 ///
-/// A handle whose writes come to the daemon is led to a new file (`redirectToCopy`): no program that has the document open notices
-/// anything. One that the kernel reads and writes itself keeps the document's inode, and all others are given a copy of that under
-/// the document's name (`exchange`); which programs have the inode open at that moment see the document cut off, as on a plain
-/// folder, but for readers that were opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the copy.
+/// A handle whose writes come to the daemon is redirected to a new file (`redirectToCopy`): no program that has the document open
+/// notices anything. One that the kernel reads and writes itself keeps the document's inode, and all others are given a copy of
+/// that under the document's name (`exchange`); which programs have the inode open at that moment see the document cut off, as on a
+/// plain folder, but for readers that were opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the
+/// copy.
 extension SaveService {
     /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. With no
     /// lock held.
@@ -24,7 +25,7 @@ extension SaveService {
         }
     }
 
-    /// The result of a look at the document that a handle is about to cut to nothing.
+    /// The result of one attempt to begin a save on a handle that is about to cut the document to nothing.
     private enum Attempt {
         /// A save has begun, or there is to be none.
         case done

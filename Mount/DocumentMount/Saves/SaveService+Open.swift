@@ -86,7 +86,7 @@ extension SaveService {
         versions.isActive.load(ordering: .acquiring) || versions.isSuperseded(node)
     }
 
-    /// Whether the process is known costs a look at /proc, which an open that is live in any case is spared.
+    /// Whether the process is known costs a read of /proc, which an open that is live in any case is spared.
     private func placeholder(_ caller: Caller) -> SaveProcess? {
         caller.thread > 0 ? SaveProcess(id: caller.thread, start: 0) : nil
     }
@@ -284,7 +284,7 @@ extension SaveService {
                 return try opening(version, kind, then, current, for: node, versions, request, document, flags, caller)
             } catch {
                 giveUp(request.handle, versions, then)
-                // Published, and over, since it was decided: to be decided again by who cannot be sent on.
+                // Published, and over, since it was decided: to be decided again for an open that cannot be retried.
                 if error == .staleNFSFileHandle, !request.mayRetry { return nil }
                 throw error
             }

@@ -163,7 +163,7 @@ extension SaveService {
                 }
                 // Whoever opens it on the way finds it so: its name is the other's at the same time as the rename.
                 published.state.withLock { $0.pin = Pin(counted: pinned) }
-                // Before any request can find the old version replaced: what it asks or changes of that is led on (`changed`).
+                // Before any request can find the old version replaced: what it asks or changes of that is redirected (`changed`).
                 versions.replaced.store(cl_monotonic_ns(), ordering: .releasing)
                 var isPublished = false
                 defer { if !isPublished { published.state.withLock { $0.pin = nil } } }

@@ -22,8 +22,8 @@ extension SaveService {
         return true
     }
 
-    /// Whether the kernel repeats the caller's open when that is answered ESTALE. Those that it makes for a listener of fanotify(7), in the
-    /// listener's read(2), it does not. One look into /proc.
+    /// Whether the kernel retries the caller's open when that is answered ESTALE. Those that it makes for a listener of
+    /// fanotify(7), in the listener's read(2), it does not. One read of /proc.
     private func isOpenRetried(of caller: Caller) -> Bool { caller.thread > 0 && !ProcessFacts.isReading(caller.thread) }
 
     /// Whether this open(2) was answered ESTALE before: it is not to be so twice. Taken once for each OPEN, by whatever that finds: left
@@ -65,7 +65,7 @@ extension SaveService {
     }
 
     /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself. ENOENT
-    /// where the caller may not be led on to it: the name is another file's.
+    /// where the caller may not be redirected to it: the name is another file's.
     func newest(of node: Node, for caller: Caller) throws(Errno) -> Node {
         let published = node.versions.load().flatMap { versions -> Node? in
             guard versions.isSuperseded(node) else { return nil }

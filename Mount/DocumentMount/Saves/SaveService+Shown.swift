@@ -4,8 +4,8 @@ import StorePrimitives
 /// GETATTR: whose attributes a node has where its handles lead to other versions' files, since no path was walked to these: opens
 /// through /proc/self/fd, by a file handle, or with a descriptor that a portal keeps.
 extension SaveService {
-    /// The node whose attributes the caller is to be told for `node`. One atomic look for a document that has no saves; else looks into
-    /// /proc only while there are such handles. With no lock held.
+    /// The node whose attributes the caller is to be told for `node`. One atomic load for a document that has no saves; else reads
+    /// of /proc only while there are such handles. With no lock held.
     func shown(_ node: Node, to caller: Caller) -> Node {
         guard let versions = node.versions.load() else { return node }
         if let own = ownSave(on: node, versions, caller) { return own }

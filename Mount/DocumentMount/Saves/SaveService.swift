@@ -12,7 +12,7 @@ import SystemPackage
 /// The saves of the mount: has a document's state machine (`DocumentSaves`) told of what the kernel asks, and does what it
 /// says. One file of this folder for each part of a save's life.
 ///
-/// Documents without a save pay one look at `Node.versions`, and those opens that truncate a look at the document.
+/// Documents without a save pay one check of `Node.versions`, and those opens that truncate a check of the document.
 final class SaveService: Sendable {
     let table: NodeTable
     let locator: Locator
@@ -204,7 +204,7 @@ final class SaveService: Sendable {
         wait()
     }
 
-    /// Looks again and again until nobody is waited for any more, or the time is up.
+    /// Polls until nobody is waited for any more, or the time is up.
     func waitWhile(polls: Int = releasePolls, isWaitedFor: () -> Bool) {
         for _ in 0..<polls {
             guard isWaitedFor() else { return }

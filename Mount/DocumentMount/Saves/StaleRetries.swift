@@ -4,7 +4,7 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// Threads whose open(2) was answered ESTALE: the kernel walks the path again and repeats the open once, so the next one is not to
+/// Threads whose open(2) was answered ESTALE: the kernel walks the path again and retries the open once, so the next one is not to
 /// be answered so again.
 ///
 /// What the path leads to may be another file by then, of which the open has begun no save: the LOOKUP in between begins it
@@ -27,15 +27,15 @@ final class StaleRetries: Sendable {
         /// Where the file stood that it came with; nil if that is not known.
         let place: Node.Link?
         let flags: Int32
-        /// The document that it was sent on in.
+        /// The document in which it is to be retried.
         let versions: DocumentVersions?
         var walk = Walk.unseen
 
         var isGone: Bool { if case .gone = walk { true } else { false } }
-        /// Whether an open with these flags may be the repetition. One for reading leaves its mark behind where the kernel does not
-        /// repeat it, as by io_uring: it is not taken for one to save.
+        /// Whether an open with these flags may be the retry. One for reading leaves its mark behind where the kernel does not
+        /// retry it, as by io_uring: it is not taken for one to save.
         func isOfKind(_ other: Int32) -> Bool { StaleRetries.isForReading(flags) == StaleRetries.isForReading(other) }
-        /// Whether an OPEN that comes now is the repetition. A walk that ended before the file has failed: the OPEN is of another call.
+        /// Whether an OPEN that comes now is the retry. A walk that ended before the file has failed: the OPEN is of another call.
         var isAtFile: Bool {
             switch walk {
             case .unseen, .file: true
@@ -58,7 +58,7 @@ final class StaleRetries: Sendable {
     /// document is to be shown as it is.
     private static let longestWalk: Int64 = 50_000_000
 
-    /// Whether there are any. One atomic look.
+    /// Whether there are any. One atomic load.
     var areSome: Bool { count.load(ordering: .relaxed) > 0 }
 
     func note(_ thread: pid_t, at place: Node.Link? = nil, flags: Int32 = 0, in versions: DocumentVersions? = nil) {
@@ -68,7 +68,7 @@ final class StaleRetries: Sendable {
         }
     }
 
-    /// Whether an open of the thread with these flags is the repetition.
+    /// Whether an open of the thread with these flags is the retry.
     func isKnown(_ thread: pid_t, flags: Int32) -> Bool {
         guard areSome, let open = threads.withLock({ $0[thread] }) else { return false }
         return !open.isGone && open.isOfKind(flags) && cl_monotonic_ns() - open.since < Self.timeout
@@ -76,15 +76,15 @@ final class StaleRetries: Sendable {
 
     private static func isForReading(_ flags: Int32) -> Bool { flags & O_ACCMODE == O_RDONLY && flags & O_TRUNC == 0 }
 
-    /// Whether the thread was sent on from this name.
+    /// Whether the thread was told to retry from this name.
     func isKnown(_ thread: pid_t, _ name: UnsafePointer<CChar>, in parent: Node) -> Bool {
         areSome && threads.withLock { $0[thread]?.isAt(name, in: parent) ?? false }
     }
 
-    /// Whether the open for which a thread was sent on is still to come, however long that takes.
+    /// Whether the retry of a thread's open is still to come, however long that takes.
     func isExpected(_ thread: pid_t) -> Bool { areSome && threads.withLock { $0[thread]?.isGone == false } }
 
-    /// Whether this open, of a file that stands at `place`, is the repetition. The mark is taken in any case: the kernel repeats an open
+    /// Whether this open, of a file that stands at `place`, is the retry. The mark is taken in any case: the kernel retries an open
     /// before the thread can make another.
     ///
     /// - Parameter flags: those of the open; nil where the mark has none.
@@ -127,7 +127,7 @@ final class StaleRetries: Sendable {
         }
     }
 
-    /// Whether this CREATE is the repetition of an open that was answered ESTALE and found its name gone.
+    /// Whether this CREATE is the retry of an open that was answered ESTALE and found its name gone.
     func takeMaking(_ thread: pid_t) -> Bool {
         guard areSome else { return false }
         return threads.withLock { threads in

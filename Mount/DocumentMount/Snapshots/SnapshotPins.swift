@@ -32,10 +32,10 @@ final class SnapshotPins: Sendable {
         }
     }
 
-    /// How many there are. One atomic look.
+    /// How many there are. One atomic load.
     var total: Int { count.load(ordering: .sequentiallyConsistent) }
 
-    /// A file is about to be written in place: what snapshots show of it is copied before. One atomic look if there are none.
+    /// A file is about to be written in place: what snapshots show of it is copied before. One atomic load if there are none.
     /// The copies are made by, and count for, those whom the snapshots are for: one for each. `user` is who writes, and whom the
     /// thread acts for afterwards.
     func willWrite(_ file: Descriptor, by user: ActingUser) {

@@ -180,7 +180,7 @@ struct SnapshotWalk {
         var inside: [(name: EntryName, found: Found)] = []
         for name in names.compactMap({ shownName(of: $0, in: staged) }) {
             guard let place = place(of: name, in: staged) else { continue }
-            // What is gone since it was listed the look at the folder's times will tell.
+            // What is gone since it was listed the check of the folder's times will tell.
             guard let inode = try Self.opened(place, in: folder) else { continue }
             inside.append((name, try found(inode)))
         }

@@ -4,7 +4,7 @@ import DocumentRendering
 import Glibc
 import StorePrimitives
 
-/// Pictures follow their documents: what changed is drawn again, what moved keeps its picture, what is gone has none.
+/// Pictures follow their documents: what changed is rendered again, what moved keeps its picture, what is gone has none.
 extension DocumentThumbnails {
     /// Takes over what the index tells. On any thread; the work is done later, on `quire-follow`.
     func follow(_ changes: [DocumentChange]) {
@@ -28,7 +28,7 @@ extension DocumentThumbnails {
         }
     }
 
-    /// Has the pictures drawn again that are of another version than the document.
+    /// Has the pictures rendered again that are of another version than the document.
     private func refresh(_ path: StorePath) {
         let own = pictured([uri(of: path)]), ofLinks = pictured(links.places(of: path).map { uri(ofPlace: $0) })
         guard !own.isEmpty || !ofLinks.isEmpty, let status = status(of: path) else { return }
@@ -58,7 +58,7 @@ extension DocumentThumbnails {
     private func move(_ old: StorePath, to new: StorePath) {
         // Its links have other names now.
         removeLinkPictures(of: old)
-        // Moved on by now: what follows has it drawn there.
+        // Moved on by now: what follows has it rendered there.
         guard let status = status(of: new) else {
             cache.remove(uri(of: old))
             return

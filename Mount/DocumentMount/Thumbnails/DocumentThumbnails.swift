@@ -26,7 +26,7 @@ final class DocumentThumbnails: Sendable {
         let folder: StorePath
         let size: ThumbnailSize
     }
-    /// When something was drawn last in a folder. Leaf.
+    /// When something was rendered last in a folder. Leaf.
     private let rendered = Guarded<[Place: timespec]>([:])
     /// When the kernel was given something of a document last, on the monotonic clock.
     private let lastShown = Atomic<Int64>(.min / 2)
@@ -63,7 +63,7 @@ final class DocumentThumbnails: Sendable {
         lookups.start()
     }
 
-    /// After the last request, and before the repeater's end.
+    /// After the last request, and before the replayer's end.
     func stop() {
         thumbnailer.stop()
         lookups.stop()
@@ -104,7 +104,7 @@ final class DocumentThumbnails: Sendable {
         cache.entry(of: uri, ThumbnailVersion(status), size, status.st.st_mode & S_IFMT == S_IFDIR ? folder(path) : nil)
     }
 
-    /// The picture of what a document holds now; nil if it is not drawn. Documents and folders have one.
+    /// The picture of what a document holds now; nil if it is not rendered. Documents and folders have one.
     func entry(of path: StorePath, _ size: ThumbnailSize, isPersonal: Bool = false) -> ThumbnailEntry? {
         guard let status = status(of: path), Self.mayBeRendered(status) else { return nil }
         let uri = uri(of: path)
@@ -147,7 +147,7 @@ final class DocumentThumbnails: Sendable {
         return HeldFolder.hasAccessList("/proc/self/fd/\(held.number)", followed: true)
     }
 
-    /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while nobody has looked at any.
+    /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while no lookup has asked for any.
     func voidShown(_ event: ChangeJournal.Event) {
         guard cl_monotonic_ns() - lastShown.load(ordering: .relaxed) < Self.shownLately, let notifier = session.current?.notifier
         else { return }
@@ -177,12 +177,12 @@ final class DocumentThumbnails: Sendable {
         rendered.withLock { $0[Place(folder: folder, size: size)] } ?? started
     }
 
-    // MARK: Drawing
+    // MARK: Rendering
 
-    /// A document, or a folder, as it is drawn.
+    /// A document, or a folder, as it is rendered.
     /// - Parameters:
     ///   - uri: by which it is shown, if that is not its own.
-    ///   - version: what alone may be drawn, if not whatever stands there when its turn comes.
+    ///   - version: what alone may be rendered, if not whatever stands there when its turn comes.
     func subject(_ path: StorePath, isFolder: Bool, uri: String? = nil, only version: ThumbnailVersion? = nil) -> RenderSubject {
         let open: @Sendable () throws(Errno) -> Descriptor = { [store] () throws(Errno) in
             try Self.content(of: path, in: store, isFolder: isFolder, only: version)
@@ -246,10 +246,10 @@ final class DocumentThumbnails: Sendable {
             && folder.st.st_mode & 0o444 & ~document.st.st_mode == 0
     }
 
-    /// Has something drawn and told to whoever watches.
+    /// Has something rendered and told to whoever watches.
     /// - Parameters:
     ///   - user: who waits for it.
-    ///   - completion: with whether it is drawn, on a drawing thread.
+    ///   - completion: with whether it is rendered, on a rendering thread.
     func render(
         _ path: StorePath, isFolder: Bool, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
         completion: (@Sendable (RenderOutcome) -> Void)? = nil, isWanted: @escaping @Sendable () -> Bool = { true }

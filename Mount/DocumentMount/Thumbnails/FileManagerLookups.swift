@@ -4,7 +4,7 @@ import FuseServer
 import Glibc
 import StorePrimitives
 
-/// Pictures for file managers that know nothing of `.thumbnails`: what a folder holds is drawn when one of them shows it.
+/// Pictures for file managers that know nothing of `.thumbnails`: what a folder holds is rendered when one of them shows it.
 ///
 /// File managers are told by the files they look for in each folder that they show: `.hidden` (GIO: Nautilus, Thunar, Nemo) and
 /// `.directory` (KDE's, and libfm: PCManFM). They take pictures from the desktop's cache, by the path they show, which in a virtual
@@ -12,7 +12,7 @@ import StorePrimitives
 extension MountedFileSystem {
     private static let namesOfFileManagers = [".hidden", ".directory"].map { EntryName($0) }
 
-    /// Whether a name is one of those; then its folder is drawn soon.
+    /// Whether a name is one of those; then its folder is rendered soon.
     @inline(__always)
     func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
         guard name[0] == CChar(UInt8(ascii: ".")), name[1] == CChar(UInt8(ascii: "h")) || name[1] == CChar(UInt8(ascii: "d")) else {
@@ -41,8 +41,8 @@ extension MountedFileSystem {
 }
 
 extension DocumentThumbnails {
-    /// Has the documents drawn that the links in a virtual folder lead to, under the paths of the links. Root's mounts, whose pictures
-    /// are found by the documents' own paths alone, have them drawn under these.
+    /// Has the documents rendered that the links in a virtual folder lead to, under the paths of the links. Root's mounts, whose
+    /// pictures are found by the documents' own paths alone, have them rendered under these.
     func renderAll(behind folder: any VirtualItem, for caller: Credentials) {
         let links = folder.links(caller)?.entries.compactMap { name, item in (item as? VirtualLink).map { (name, $0.document) } } ?? []
         for ((name, document), isAccessible) in zip(links, access.filter(links.map(\.1), caller))

@@ -1,7 +1,7 @@
 import DocumentRendering
 import StorePrimitives
 
-/// Where pictures were drawn under the paths of links in virtual folders, so that they go when their documents do. Leaf lock.
+/// Where pictures were rendered under the paths of links in virtual folders, so that they go when their documents do. Leaf lock.
 final class LinkPictures: Sendable {
     private let places = Guarded<[StorePath: Set<[UInt8]>]>([:])
     private static let mostDocuments = 20_000

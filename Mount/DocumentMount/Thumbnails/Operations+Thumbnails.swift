@@ -5,7 +5,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Looks for pictures that are not drawn yet, and who watches their folders.
+/// Lookups of pictures that are not rendered yet, and watches of their folders.
 extension MountedFileSystem {
     struct UnrenderedPicture {
         let path: StorePath
@@ -14,7 +14,7 @@ extension MountedFileSystem {
         let service: DocumentThumbnails
     }
 
-    /// What is to be drawn before a name can be answered; nil if it is there, or cannot be.
+    /// What is to be rendered before a name can be answered; nil if it is there, or cannot be.
     func unrendered(_ name: BorrowedName, in folder: ThumbnailFolder, _ caller: Caller) -> UnrenderedPicture? {
         let service = folder.service
         guard !isAnnouncing(caller), let path = folder.document(shownAs: EntryName(copying: name)),
@@ -25,7 +25,7 @@ extension MountedFileSystem {
         return UnrenderedPicture(path: path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size: folder.size, service: service)
     }
 
-    /// Answers a LOOKUP when the picture is drawn, or will not be.
+    /// Answers a LOOKUP when the picture is rendered, or will not be.
     func wait(
         for picture: UnrenderedPicture, _ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>
     ) {
@@ -41,7 +41,7 @@ extension MountedFileSystem {
             answerLookup(caller, in: parent, name, reply)
         }
         lookups.wait(awaited)
-        // It may be answered long before it is drawn.
+        // It may be answered long before it is rendered.
         picture.service.render(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid) { [weak awaited] _ in
             if let awaited { lookups.finished(awaited) }
         } isWanted: { [weak awaited] in
@@ -73,7 +73,7 @@ extension MountedFileSystem {
         return try entry(for: try folder.found(EntryName(copying: name), credentials), credentials)
     }
 
-    /// `.sh_thumbnails` in a folder, where some file managers look for pictures others have drawn.
+    /// `.sh_thumbnails` in a folder, where some file managers look for pictures others have rendered.
     func sharedThumbnails(_ name: BorrowedName, in parent: Node) -> (any VirtualItem)? {
         guard name[0] == CChar(UInt8(ascii: ".")), let thumbnails, SharedThumbnails.name.matches(name) else { return nil }
         if let item = parent.item { return SharedThumbnails.isOffered(in: item) ? SharedThumbnails(thumbnails, .virtual(item)) : nil }
@@ -82,7 +82,7 @@ extension MountedFileSystem {
 }
 
 extension DocumentThumbnails {
-    /// Whether nobody has drawn a content, nor tried to.
+    /// Whether nobody has rendered a content, nor tried to.
     func isUnrendered(_ path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
         let uri = uri(of: path)
         return found(path, uri, status, size) == nil && cache.refusal(of: uri, ThumbnailVersion(status)) == nil
@@ -92,7 +92,8 @@ extension DocumentThumbnails {
         cache.entry(of: uri, version, size) == nil && cache.refusal(of: uri, version) == nil
     }
 
-    /// Has drawn what is not drawn in a folder, in the order of the names. - Parameter announcing: who watches the documents is told.
+    /// Has rendered what is not rendered in a folder, in the order of the names. - Parameter announcing: who watches the documents
+    /// is told.
     func renderAll(in folder: StorePath, _ sizes: [ThumbnailSize], for caller: Credentials, announcing: Bool = false) {
         guard let held = try? HeldFolder(folder, in: store), let items = try? held.items() else { return }
         let names = items.map(\.name).filter { $0.bytes.first != UInt8(ascii: ".") }

@@ -5,17 +5,18 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// Who looks at folders of pictures, and who waits for one: what serving threads leave to threads of their own. One answers who waits
-/// and does nothing else, so that nobody waits for longer than is said; the other has folders drawn, and pictures follow documents.
+/// Lookups that wait for pictures, and visits of folders of pictures: what serving threads leave to threads of their own. One
+/// answers lookups and does nothing else, so that none waits for longer than the timeout; the other has folders rendered, and
+/// pictures follow documents.
 ///
-/// A folder that somebody opens is drawn a moment later, unless the same process, or others that its parent has started, open
-/// more folders by then: that is a walk through the tree, which is not what pictures are drawn for.
+/// A folder that somebody opens is rendered a moment later, unless the same process, or others that its parent has started, open
+/// more folders by then: that is a walk through the tree, which is not what pictures are rendered for.
 final class PendingLookups: Sendable {
-    /// A request that is answered when something is drawn. Whoever takes it from the table answers it.
+    /// A request that is answered when something is rendered. Whoever takes it from the table answers it.
     final class Awaited: @unchecked Sendable {
         let deadline: Int64
         private let parked: AnyObject
-        /// Nil when it is over: what is drawn may know of it for longer. Leaf.
+        /// Nil when it is over: what is rendered may know of it for longer. Leaf.
         private let share: Mutex<TakenShare?>
         private let awaiting: ThumbnailAnnouncer.Awaiting?
         fileprivate let listen: () -> Void
@@ -46,7 +47,7 @@ final class PendingLookups: Sendable {
             owner.awaited = self
         }
 
-        /// Answers, when it is drawn or will not be. First, as the answer may be to wait for something else.
+        /// Answers, when it is rendered or will not be. First, as the answer may be to wait for something else.
         fileprivate func end() {
             isOver()
             answer()
@@ -87,7 +88,7 @@ final class PendingLookups: Sendable {
     private let toDo = Signal()
     private let threads = Mutex<[NamedThread]>([])
 
-    /// How long a look by name waits for its picture.
+    /// How long a lookup of a name waits for its picture.
     static let timeout: Int64 = 10_000_000_000
     /// After the last folder that a process opened.
     private static let settling: Int64 = 250_000_000
@@ -120,7 +121,7 @@ final class PendingLookups: Sendable {
     /// Whether what takes long is to be given up.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// A folder of pictures was opened. `draw` is called later, on `quire-follow`, if it is a look. Reads /proc.
+    /// A folder of pictures was opened. `render` is called later, on `quire-follow`, if it is no walk. Reads /proc.
     func opened(_ folder: [UInt8], by caller: Caller, render: @escaping @Sendable () -> Void) {
         let process = ReaderProcess(of: caller)
         let now = cl_monotonic_ns()
@@ -149,7 +150,7 @@ final class PendingLookups: Sendable {
         toDo.signal()
     }
 
-    /// Whether a process goes through folders of pictures, for which nothing is drawn. Reads /proc.
+    /// Whether a process goes through folders of pictures, for which nothing is rendered. Reads /proc.
     func isWalk(by caller: Caller) -> Bool {
         let process = ReaderProcess(of: caller)
         let now = cl_monotonic_ns()

@@ -6,8 +6,8 @@ import StorePrimitives
 import SystemPackage
 
 /// `.sh_thumbnails` (Thumbnail Managing Standard, "Shared thumbnail repositories"), in every folder and listed in none: pictures of
-/// what is in the folder, named by sums of the names. Xfce looks here, on the thread that draws its windows: what is not there yet
-/// is not waited for, and drawn.
+/// what is in the folder, named by sums of the names. Xfce looks here, on the thread that paints its windows: what is not there yet
+/// is not waited for, and rendered.
 final class SharedThumbnails: VirtualItem {
     /// Whose entries are shown.
     enum Place: Sendable {

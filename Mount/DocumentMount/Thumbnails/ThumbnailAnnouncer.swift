@@ -6,7 +6,7 @@ import StorePrimitives
 import Synchronization
 
 /// Has the kernel tell who watches a folder of pictures that there is a new one, by a process of its own that makes it: mknod(2)
-/// waits in the kernel for looks in that folder, and these for pictures to be drawn, which nothing else is to wait for.
+/// waits in the kernel for lookups in that folder, and these for pictures to be rendered, which nothing else is to wait for.
 final class ThumbnailAnnouncer: Sendable {
     /// Makes entries: knows its own process's requests.
     let replayer: Replayer
@@ -17,7 +17,7 @@ final class ThumbnailAnnouncer: Sendable {
     }
     /// Leaf.
     private let state = Guarded(State())
-    /// What is announced holds up looks in the folder that wait, and waits for them: so it is put off while there are any.
+    /// An announcement holds up lookups in the folder that wait, and waits for them: so it is put off while there are any.
     private static let pause: Int64 = 100_000_000
     private let isOver = Atomic<Bool>(false)
     private let wake = Signal()
@@ -42,7 +42,7 @@ final class ThumbnailAnnouncer: Sendable {
         wake.signal()
     }
 
-    /// A look in a folder waits for a picture, for as long as this lives.
+    /// A lookup in a folder waits for a picture, for as long as this lives.
     final class Awaiting: Sendable {
         private let announcer: ThumbnailAnnouncer
         private let folder: [UInt8]

@@ -95,7 +95,7 @@ final class ThumbnailFolder: VirtualItem {
         return EntryName(name.bytes.dropLast(Self.ending.count)).map { folder.appending($0) }
     }
 
-    /// What is drawn, or was drawn of a version before, and the folders.
+    /// What is rendered, or was rendered of a version before, and the folders.
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
         guard service.access.may(caller, folder, R_OK) else { throw .permissionDenied }
         var rendered: [(name: EntryName, path: StorePath, entry: ThumbnailEntry)] = []
@@ -117,7 +117,7 @@ final class ThumbnailFolder: VirtualItem {
         return folders + rendered.map { ($0.name, $0.entry) }
     }
 
-    /// Takes the picture from the cache: it is drawn again when somebody looks.
+    /// Takes the picture from the cache: it is rendered again at the next lookup.
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         guard let entry = try found(name, caller) as? ThumbnailEntry else { throw .isDirectory }
         guard service.access.may(caller, entry.document, W_OK) else { throw .permissionDenied }
@@ -158,7 +158,7 @@ final class ThumbnailEntry: VirtualItem {
     }
 
     var type: mode_t { S_IFREG }
-    /// With when it was drawn: another picture is another file, so that the kernel's pages of it hold.
+    /// With when it was rendered: another picture is another file, so that the kernel's pages of it hold.
     var key: [UInt8] { Array(".thumbnails/\(size.rawValue)/".utf8) + document.bytes + Array("\0\(entry.rendered) \(entry.length)".utf8) }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
@@ -174,7 +174,7 @@ final class ThumbnailEntry: VirtualItem {
             modified: timespec(since1970: entry.rendered), validity: validity)
     }
 
-    /// Found out once: an item is made at each look.
+    /// Found out once: an item is made at each lookup.
     private let known: Mutex<CacheTime?>
     var validity: CacheTime {
         if isPersonal && service.access.actsForCallers { return .none }
@@ -227,7 +227,7 @@ final class MemoryFile: VirtualItem {
 
 extension VirtualItem {
     /// The item's attributes, with the owner of what it stands for, and those of `mode` that its mode allows. Of what has an access
-    /// list, which the kernel does not see here, all of `mode`: each look is then decided by the daemon.
+    /// list, which the kernel does not see here, all of `mode`: each lookup is then decided by the daemon.
     func mirrored(
         _ status: cl_status, at path: StorePath, _ service: DocumentThumbnails, inode: UInt64, mode: mode_t, links: UInt = 1, size: Int = 0,
         modified: timespec, validity: CacheTime? = nil

@@ -42,7 +42,7 @@ extension ClaimTransactions {
         for staged in folder.staged.load()?[name] ?? [] {
             try stage(name, in: other, staged)
             unstage(Place(folder: folder, name: name), for: staged.claim)
-            // It stands in that one, which is kept open: by the node that the kernel forgets each look at it would go up to the root.
+            // It stands in that one, which is kept open: a lookup by the node that the kernel forgets would go up to the root.
             if staged.isRemovedFolder, let identity = staged.base?.identity, let inside = table.known(identity) {
                 _ = name.withCString { inside.seen(in: other, name: $0, hasOtherNames: false) }
             }

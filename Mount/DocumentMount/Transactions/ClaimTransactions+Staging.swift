@@ -78,7 +78,7 @@ extension ClaimTransactions {
     /// The errors of a folder that takes no new names.
     private static let refusingNames: Set<Errno> = [.permissionDenied, .notPermitted, .readOnlyFileSystem]
 
-    /// An open(2) is repeated once. So if it begins a save of the version under the hidden name, it does so here.
+    /// An open(2) is retried once. So if it begins a save of the version under the hidden name, it does so here.
     func beginSave(of hidden: EntryName, in parent: Node, flags: Int32, _ caller: Caller) {
         guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, let folder = try? locator.folder(parent) else { return }
         var status = cl_status()

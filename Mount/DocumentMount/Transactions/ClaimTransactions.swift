@@ -83,7 +83,7 @@ final class ClaimTransactions: Sendable {
         return coordinator.transaction(of: caller, writing: path, besides: state.withLock { $0.ending })
     }
 
-    /// Runs what may stage names, alone in their folders; nil if nobody claims them. While nobody claims anything: one look.
+    /// Runs what may stage names, alone in their folders; nil if nobody claims them. While nobody claims anything: one check.
     func staging<Result>(
         _ name: EntryName, in folder: Node, _ other: (name: EntryName, folder: Node)? = nil, _ body: () throws(Errno) -> Result?
     ) throws(Errno) -> Result? {
@@ -111,7 +111,7 @@ final class ClaimTransactions: Sendable {
     /// has staged too many.
     func reserve(_ name: EntryName, in folder: Node, for claim: ClaimID, by user: Credentials) throws(Errno) {
         try state.withLock { (state) throws(Errno) in
-            // One look at both, so that a claim that ends meanwhile ends with the name.
+            // One check of both, so that a claim that ends meanwhile ends with the name.
             guard !state.ending.contains(claim), coordinator.isHeld(claim) else { throw .staleNFSFileHandle }
             let place = Place(folder: folder, name: name)
             if state.places[claim]?.keys.contains(place) == true { return }

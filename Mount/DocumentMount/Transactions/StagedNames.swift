@@ -60,7 +60,7 @@ final class StagedNames: Sendable {
     private let state = Mutex(State())
     private let count = Atomic<Int>(0)
 
-    /// Whether there are any: one look.
+    /// Whether there are any: one check.
     var isUsed: Bool { count.load(ordering: .acquiring) > 0 }
 
     /// For whom a name is staged; of claims within each other the innermost is the last.

@@ -17,10 +17,10 @@ public struct Credentials: Hashable, Sendable {
     }
 }
 
-/// What a user may reach in the store: virtual folders, queries and events show nothing else.
+/// What a user may access in the store: virtual folders, queries and events show nothing else.
 ///
 /// The kernel answers: the thread takes the user's identity and groups, gives up the capabilities that pass permissions by,
-/// and asks faccessat(2). Where it cannot become the user, nothing is within reach.
+/// and asks faccessat(2). Where it cannot become the user, nothing is accessible.
 struct AccessChecker: Sendable {
     let store: Descriptor
     /// Whether the daemon serves others than the user it runs as.
@@ -126,7 +126,7 @@ struct AccessChecker: Sendable {
 }
 
 /// The supplementary groups of threads that made requests, as /proc has them, if it has the thread as the same user's: by the
-/// time of the look the number may be another's.
+/// time of the read the number may be another's.
 private final class ThreadGroups: Sendable {
     private struct Known {
         let uid: uid_t
@@ -136,7 +136,7 @@ private final class ThreadGroups: Sendable {
     }
     private let known = Guarded<[pid_t: Known]>([:])
     private static let capacity = 256
-    /// One command makes many requests, and a look costs as much as several.
+    /// One command makes many requests, and a read of /proc costs as much as several.
     private static let lifetime: Int64 = 200_000_000
 
     func groups(of caller: Caller) -> [gid_t] {

@@ -29,7 +29,7 @@ final class RecentsFolder: VirtualItem {
             inode: inode, mode: 0o777, links: 2, modified: timespec(newest ?? Timestamp(nanoseconds: 0)))
     }
 
-    /// The caller's recents, newest first, without what they may not reach.
+    /// The caller's recents, newest first, without what they may not access.
     func recents(_ caller: Credentials, limit: Int) -> [RecentUse] {
         indexer.catchUp()
         return accessible(caller, limit: limit)
@@ -37,7 +37,7 @@ final class RecentsFolder: VirtualItem {
 
     private func accessible(_ caller: Credentials, limit: Int) -> [RecentUse] {
         var found: [RecentUse] = []
-        // Some may be out of reach: ask for more until there are enough.
+        // Some may not be accessible: ask for more until there are enough.
         var asked = limit
         while true {
             guard let uses = try? indexer.index.recents(of: UserID(caller.uid), limit: asked) else { return [] }

@@ -46,7 +46,7 @@ extension TagFolders {
         try keep(old, caller)
     }
 
-    /// Renames a tag, and those nested in it, on every document within the caller's reach, and for the caller if they keep it.
+    /// Renames a tag, and those nested in it, on every document that the caller may access, and for the caller if they keep it.
     /// All of those documents must be the caller's to write, else none is changed: .permissionDenied. Throws
     /// .noSuchFileOrDirectory for a tag the caller may not know of, .directoryNotEmpty if the new one's folder shows them
     /// anything, .invalidArgument for one nested in itself.

@@ -7,7 +7,7 @@ import StorePrimitives
 import SystemPackage
 
 /// What the folders of `.tags` share: the tags, and who may see them. A user knows of a tag if they keep it (mkdir) or can
-/// reach a document that has it; any other tag is to them as if it were not there.
+/// access a document that has it; any other tag is to them as if it were not there.
 final class TagFolders: Sendable {
     let tags: TagStore
     let indexer: Indexer
@@ -65,7 +65,7 @@ final class TagFolders: Sendable {
     /// Whose keeping of tags the caller sees and ends: their own, or with nil everyone's.
     func keeping(_ caller: Credentials) -> UserID? { access.isUnlimited(caller) ? nil : UserID(caller.uid) }
 
-    /// Whether the caller can reach a document that has the tag or one nested in it.
+    /// Whether the caller may access a document that has the tag or one nested in it.
     private func hasDocuments(_ tag: Tag, for caller: Credentials) -> Bool {
         // The first few answer nearly always.
         for limit in [16, Int.max] {
@@ -77,7 +77,7 @@ final class TagFolders: Sendable {
         return false
     }
 
-    /// The documents within the caller's reach that have all of the tags, in the order of their paths.
+    /// The documents that have all of the tags and that the caller may access, in the order of their paths.
     func documents(tagged tags: [Tag], named name: EntryName? = nil, _ caller: Credentials) -> [TagEntry] {
         accessible((try? indexer.index.documents(tagged: tags, named: name)) ?? [], caller)
             .sorted { $0.path.bytes.lexicographicallyPrecedes($1.path.bytes) }
@@ -87,7 +87,7 @@ final class TagFolders: Sendable {
         zip(documents, access.filter(documents.map(\.path), caller)).filter(\.1).map(\.0)
     }
 
-    /// Every tag the caller may know of, with how many documents within their reach have it.
+    /// Every tag the caller may know of, with how many documents that they may access have it.
     func counts(for caller: Credentials) -> [(name: String, count: Int)] {
         indexer.catchUp()
         let known = (try? indexer.index.tags()) ?? []
@@ -114,7 +114,7 @@ final class TagFolders: Sendable {
         }
         names.removeAll { $0.elementsEqual(".".utf8) }
         guard let path = StorePath(parsing: names.joined(separator: [slash])), !path.isRoot else { return nil }
-        // One answer for what is not there and what the caller may not reach.
+        // One answer for what is not there and what the caller may not access.
         guard access.may(caller, path, R_OK), case .document = indexer.reader.status(at: path) else { return nil }
         return path
     }

@@ -6,7 +6,7 @@ import StorePrimitives
 /// The virtual folders at the mount's root.
 final class VirtualFolders: Sendable {
     private let folders: [(name: EntryName, item: any VirtualItem)]
-    /// Listed nowhere: going through the tree would have everything drawn.
+    /// Listed nowhere: going through the tree would have everything rendered.
     private let previews: PreviewsFolder
 
     /// Names that later virtual folders will have: nothing else may take them meanwhile.

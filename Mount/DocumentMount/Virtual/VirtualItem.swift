@@ -3,7 +3,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// A folder or link that is made at each look: `.recents`, a tag, a link to a document. What it shows depends on who asks, so
+/// A folder or link that is made at each lookup: `.recents`, a tag, a link to a document. What it shows depends on who asks, so
 /// the kernel remembers nothing of it.
 ///
 /// The operations that change something stand for others in the store: a link made in a tag's folder tags a document.

@@ -18,7 +18,7 @@ enum {
     CL_REPLAY_REMOVE = 'u',        // removes what has that type
     CL_REPLAY_MOVE = 'm',          // renames it to a second path
     CL_REPLAY_REVALIDATE = 'f',    // has the kernel ask for it, whatever it knows
-    CL_REPLAY_COMPARE = 'c',       // looks whether the kernel has something else cached there than the inode with a number, 0: nothing
+    CL_REPLAY_COMPARE = 'c',       // checks whether the kernel has something else cached there than the inode with a number, 0: nothing
 };
 enum {
     CL_REPLAY_MODIFIED = 1,        // sets the time of modification to now

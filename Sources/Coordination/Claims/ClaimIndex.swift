@@ -1,6 +1,6 @@
 import StorePrimitives
 
-/// Claims by the items that they name, those that cover what is in a folder apart: a look for an item meets only the claims
+/// Claims by the items that they name, those that cover what is in a folder apart: a lookup of an item meets only the claims
 /// that concern it.
 struct ClaimIndex: Sendable {
     private var claims = CoveringIndex<ClaimID>()
@@ -16,7 +16,7 @@ struct ClaimIndex: Sendable {
     /// The claims on an item, or on a folder with all that is in it. O(length of the path).
     func meeting(_ path: StorePath) -> [Set<ClaimID>] { claims.covering(path) }
 
-    /// What the look for a request has met already: claims that meet several of its items are met once.
+    /// What the lookup for a request has met already: claims that meet several of its items are met once.
     struct Visit {
         fileprivate var items: Set<StorePath> = []
         fileprivate var above: Set<StorePath> = []

@@ -101,7 +101,7 @@ public struct ClaimRequest: Hashable, Sendable {
     public let claimant: Claimant
     /// When it was made: processes that the claimant starts later belong to it.
     public let moment: SaveMoment
-    /// A claim that its maker holds for as long as this one waits: what waits for that one waits for this one too.
+    /// A claim that its claimant holds for as long as this one waits: what waits for that one waits for this one too.
     public internal(set) var within: ClaimID?
 
     public init(_ intents: [ClaimIntent], by claimant: Claimant, at moment: SaveMoment, within: ClaimID? = nil) {

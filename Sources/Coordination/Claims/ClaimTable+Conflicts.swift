@@ -6,7 +6,7 @@ extension ClaimTable {
         /// Those that it has to wait for: of the claims that meet its items, writers that it does not belong with. A reader
         /// waits for those that have begun.
         var blockers: Set<ClaimID> = []
-        /// Those that have to wait for it although they came before: they wait for a claim that waits for its maker.
+        /// Those that have to wait for it although they came before: they wait for a claim that waits for its claimant.
         var overtaken: Set<ClaimID> = []
         /// Of the blockers that are other users' claims: the items for which they block it.
         var foreign: [ClaimID: Set<StorePath>] = [:]
@@ -64,7 +64,7 @@ extension ClaimTable {
     }
 
     /// The claims that are held for as long as a request waits: those it was asked for within, and those of processes that have
-    /// started its maker. Linear in the claims.
+    /// started its claimant. Linear in the claims.
     private func outers(of request: ClaimRequest) -> Set<ClaimID> {
         var found = chain(of: request)
         guard !request.claimant.ancestors.isEmpty else { return found }

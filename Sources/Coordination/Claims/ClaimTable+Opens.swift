@@ -49,7 +49,7 @@ extension ClaimTable {
         } ?? false
     }
 
-    /// Whether a process works for a claim: it is its maker, or was started by it since.
+    /// Whether a process works for a claim: it is its claimant, or was started by it since.
     public func serves(_ other: Claimant, _ id: ClaimID) -> Bool { claims[id]?.serves(other) ?? false }
 
     /// Lets processes write that were asked to save for a claim that has begun, until it is granted.

@@ -15,11 +15,11 @@ import StorePrimitives
 /// **Conflicts.** Writers of an item exclude each other, in the order they came. A reader waits for the writers that have
 /// begun, and gets a snapshot: so nobody waits for a reader, and a queued writer keeps no reader waiting. A claim on a
 /// folder covers what is in it if it reads, replaces, moves or deletes it. Claims of one purpose, and those of a claim's
-/// own lineage (processes that its maker started since), never wait for each other.
+/// own lineage (processes that its claimant started since), never wait for each other.
 ///
 /// **Deadlock.** Waits lead from later claims to earlier ones, so there is no cycle of claims: the first of those that wait
 /// always has somebody to wait for who does not. What remains are claims that are asked for while another one is held until
-/// they are answered (`ClaimRequest.within`, or by a process that the other's maker has started), and those of a process
+/// they are answered (`ClaimRequest.within`, or by a process that the other's claimant has started), and those of a process
 /// that was asked to save, which overtake what waits for it: a request that would close such a cycle is refused. All waits
 /// are bounded besides, by the deadline.
 ///
@@ -27,7 +27,7 @@ import StorePrimitives
 ///
 /// Opens look only at claims that have begun and are for writing the content of their item, or of a folder with it; requests at
 /// those for writing. Operations are linear in the claims that meet the items concerned, and in the length of their paths; a request
-/// that has to wait while its maker's makers hold claims is linear in all claims besides.
+/// that has to wait while its claimant's claimants hold claims is linear in all claims besides.
 public struct ClaimTable: Sendable {
     var claims: [ClaimID: Claim] = [:]
     /// What they name, and which keep others from writing. Copies of the table share it.
@@ -51,7 +51,7 @@ public struct ClaimTable: Sendable {
     /// `within` counts only if it names a claim of the same user; that it is one of the same client is for the caller to see.
     /// - Parameters:
     ///   - deadline: in nanoseconds of a clock that never goes back; see `expire`.
-    ///   - powerless: claims that are not waited for: their makers may not write what they name any more.
+    ///   - powerless: claims that are not waited for: their claimants may not write what they name any more.
     public mutating func request(_ request: ClaimRequest, deadline: UInt64, besides powerless: Set<ClaimID> = []) -> ClaimDecision {
         var request = request
         // One that is there came before, so there is no circle of claims within each other; and nobody gets past another's.

@@ -3,8 +3,8 @@ import StorePrimitives
 /// What is registered for items of the store, found by path: at an item, above it and inside it. An element is registered once
 /// for a path, however often it names it.
 ///
-/// A look above an item is one pass over its path with a look for each folder on the way, whatever else is in here; a look inside
-/// a folder costs what is found there.
+/// A lookup above an item is one pass over its path with a lookup of each folder on the way, whatever else is in here; a lookup
+/// inside a folder costs what is found there.
 struct ItemIndex<Element: Hashable & Sendable>: Sendable {
     struct Place: Sendable {
         let path: StorePath

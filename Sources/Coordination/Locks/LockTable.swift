@@ -13,7 +13,7 @@
 /// **Late ends.** A process's POSIX locks end at FLUSH, inside its close(2). flock and OFD locks end when the last
 /// descriptor of the open file description is closed, which the kernel reports by RELEASE, after close(2) has returned.
 /// Who asks in between without wanting to wait would be refused because of a lock whose owner believes it gone. So a
-/// non-blocking request is parked for a short time, the *release patience*, if every lock it conflicts with was taken
+/// non-blocking request is parked for a short time, the *release timeout*, if every lock it conflicts with was taken
 /// through a handle that has seen a FLUSH since: the RELEASE may be on its way. If one of them was not, the request is
 /// refused at once, since that lock would stay. A FLUSH is a hint only, never an end: it comes for each descriptor, so a
 /// child that closes an inherited one flushes a handle that stays open. Asking for a lock through the handle again shows
@@ -62,7 +62,7 @@ public struct LockTable: Sendable {
     /// Asks for a lock: F_SETLK and LOCK_NB, or with `blocking` F_SETLKW and flock(2) without LOCK_NB.
     ///
     /// A blocking request in conflict is parked without limit, or answered `.deadlock`; a non-blocking one is refused,
-    /// or parked until `now` plus the release patience (see *late ends* above).
+    /// or parked until `now` plus the release timeout (see *late ends* above).
     /// - Parameter now: the time in nanoseconds, of a clock that never goes back.
     public mutating func request(_ lock: AdvisoryLock, blocking: Bool, now: UInt64) -> LockDecision {
         handles[lock.handle]?.isFlushed = false

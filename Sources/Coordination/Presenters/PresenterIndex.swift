@@ -2,8 +2,8 @@ import StorePrimitives
 
 /// Presenters by the items that they show, those of each account apart, and those of folders with what is in them.
 ///
-/// Events are told to all presenters of an item. Opens and claims look at the nearest of each user, so that a look costs the length of
-/// the path and the users, however much one of these presents.
+/// Events are told to all presenters of an item. Opens and claims look at the nearest of each user, so that a lookup costs the
+/// length of the path and the users, however much one of these presents.
 struct PresenterIndex: Sendable {
     private var users: [UInt32: CoveringIndex<PresenterID>] = [:]
 

@@ -9,8 +9,8 @@ public import StorePrimitives
 /// holds nobody up again until it answers, however late. Opens that find the same question already put share its answer; a
 /// claim has questions of its own, since each presenter is told when the claim is over.
 ///
-/// Opens look only at presenters that have something to save. What one user presents bounds what a look costs, so an open asks the
-/// nearest `mostForOpen` presenters of each user, and a claim `mostForClaim`: what more there are is told of changes alone.
+/// Opens look only at presenters that have something to save. What one user presents bounds what a lookup costs, so an open asks
+/// the nearest `mostForOpen` presenters of each user, and a claim `mostForClaim`: what more there are is told of changes alone.
 public struct PresenterTable: Sendable {
     var presenters: [PresenterID: Presenter] = [:]
     private var all = PresenterIndex()

@@ -14,7 +14,7 @@ extension DocumentSaves {
         return oldest.moment
     }
 
-    /// The version that a thread was sent on to, if it is on its way.
+    /// The version that a thread's retry is meant for, if it is on its way.
     public func arrivalTarget(of thread: ThreadID) -> VersionID? { arrivals[thread]?.target }
 
     /// The threads that are on their way.

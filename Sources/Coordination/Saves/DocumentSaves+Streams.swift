@@ -18,7 +18,7 @@ extension DocumentSaves {
 
     /// Gives up threads that never arrived, and has saves published that have become streams.
     /// - Parameter hasExeced: whether a process has exec'd since the save of this working copy began.
-    /// - Parameter isExpected: whether a thread is in the open(2) still for which it was sent on.
+    /// - Parameter isExpected: whether a thread is still in the open(2) that it retries.
     public mutating func tick(
         now: UInt64, isExpected: (ThreadID) -> Bool = { _ in false }, hasExeced: (SaveProcess, VersionID) -> Bool
     ) -> [SaveStep] {

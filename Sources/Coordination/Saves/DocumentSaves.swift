@@ -12,8 +12,8 @@
 ///    calls `begin`, which says `.retry`: the mount answers ESTALE. From here on the thread is *arriving*.
 /// 2. The kernel walks the path again. `lookup` answers the working copy to the arriving thread and to the save's
 ///    *lineage*, the published version to everyone else. OPEN comes with the working copy: `.serve`.
-/// 3. `wrote` tells of writes, `writeFailed` of failed ones. Others who want to write without truncating are sent on to
-///    the newest save's working copy and *join* it (rule 5).
+/// 3. `wrote` tells of writes, `writeFailed` of failed ones. Opens by others for writing without truncating are retried on
+///    the newest save's working copy and *join* the save (rule 5).
 /// 4. Each FLUSH is `flushing`, facts, `flush`; each RELEASE is `release`. The one after which nobody has the working
 ///    copy open says `.publish` or `.discard`. So may `sync`, `renaming`, `writeFailed` and `tick`, each for its
 ///    reason.
@@ -21,8 +21,8 @@
 ///    mount does it and tells `published` or `failed`. The working copy is now the published version, or, in place, its
 ///    content is, and the save is over. Handles that are still open are live.
 ///
-/// **Arriving.** The kernel repeats an open(2) once, so a thread is never answered ESTALE twice in one. From its ESTALE
-/// to its OPEN it counts as a holder of the version it was sent on to, which keeps that version where it is, but for a
+/// **Arriving.** The kernel retries an open(2) once, so a thread is never answered ESTALE twice in one. From its ESTALE
+/// to its OPEN it counts as a holder of the version it is to retry on, which keeps that version where it is, but for a
 /// relay's that does not truncate. If it comes back with another version, it went there without a LOOKUP (/proc/self/fd,
 /// a file handle) or the walk took
 /// longer than the arrival timeout; then it is served the current content by a handle on a node that stands for other

@@ -1,4 +1,4 @@
-/// Who holds what of a mount's documents, and who waits for whom: of those within the asker's reach.
+/// Who holds what of a mount's documents, and who waits for whom: of those that the asker may access.
 public struct CoordinationStatus: Codable, Hashable, Sendable {
     public struct ClaimStatus: Codable, Hashable, Sendable {
         public var id: UInt64

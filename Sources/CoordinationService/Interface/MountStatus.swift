@@ -116,7 +116,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var shares: [Share]
     /// The names of the programs that count as serving others' files.
     public var relays: [String]
-    /// Why no thumbnails can be drawn; nil when they can.
+    /// Why no thumbnails can be rendered; nil when they can.
     public var thumbnailTrouble: String?
     /// How the last twenty daemons of this store died, oldest first.
     public var deaths: [Death]

@@ -11,7 +11,7 @@ struct QuireMount: Hashable, Sendable {
     /// Who mounted it, and so has to be the one who serves its socket.
     let owner: UInt32
 
-    /// The mount that holds an item; nil if it is in none. One look at whether the kernel's list of mounts has changed, and
+    /// The mount that holds an item; nil if it is in none. One check of whether the kernel's list of mounts has changed, and
     /// linear in the mounts; the file system is not asked.
     static func holding(_ path: AbsolutePath) -> QuireMount? { MountList.shared.holding(path) }
 

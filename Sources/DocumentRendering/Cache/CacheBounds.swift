@@ -4,13 +4,13 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// Bounds what a cache of several users' pictures takes on disk, for the owner of what was drawn and for all together
+/// Bounds what a cache of several users' pictures takes on disk, for the owner of what was rendered and for all together
 /// (`SharedResource.thumbnailBytes`). The files belong to whom they count for, so that every daemon that uses the cache, now and after
 /// a restart, counts the same; nobody but root reaches them.
 ///
 /// A thread, `quire-cache`, counts the files when the daemon begins, and again when somebody's are over the bound or the daemon has
 /// written a sixteenth of it since, for it does not see what other daemons write. In between it counts what it writes and removes
-/// itself. Looks cost nothing, a picture that is drawn some system calls.
+/// itself. Lookups cost nothing, a picture that is rendered some system calls.
 final class CacheBounds: Sendable {
     private struct State {
         /// Bytes since the last count began.

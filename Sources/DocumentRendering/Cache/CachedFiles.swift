@@ -17,13 +17,13 @@ struct CachedFiles {
             hasher.combine(kind)
         }
     }
-    /// One picture, or the note that something cannot be drawn.
+    /// One picture, or the note that something cannot be rendered.
     private struct File {
         let place: Place
         /// The account that it counts for.
         let owner: uid_t
         let bytes: Int
-        /// When it was drawn or read last, as far as the file system notes that (atime), in nanoseconds since 1970.
+        /// When it was rendered or read last, as far as the file system notes that (atime), in nanoseconds since 1970.
         let used: Int64
     }
 
@@ -89,8 +89,8 @@ struct CachedFiles {
     /// Removes what is over the bounds, and an eighth of the bound with it, so that it is not exceeded again at once: of a user over
     /// the share the files that were not used for longest; then, if all together have too much, those of whoever has most.
     ///
-    /// Another daemon may do the same at the same time: both remove the same files. One that was drawn anew since it was listed
-    /// goes too, and is drawn again.
+    /// Another daemon may do the same at the same time: both remove the same files. One that was rendered anew since it was listed
+    /// goes too, and is rendered again.
     mutating func trim(to bound: SharedResource.Bound) {
         let over = amounts.filter { $0.value > bound.forUser }.map(\.key)
         var total = amounts.values.reduce(0) { $0.adding(clamping: $1) }

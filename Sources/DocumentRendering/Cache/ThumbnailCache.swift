@@ -13,7 +13,7 @@ public final class ThumbnailCache: Sendable {
     public struct Entry: Sendable, Equatable {
         /// Bytes of its file.
         public let length: Int64
-        /// When it was drawn, in nanoseconds since 1970.
+        /// When it was rendered, in nanoseconds since 1970.
         public let rendered: Int64
         /// Made by the document's app, and not of the content.
         let isHanded: Bool
@@ -46,7 +46,7 @@ public final class ThumbnailCache: Sendable {
     /// Of what is looked at, and not of all that is asked for once.
     private static let pathsAtMost = 10_000
 
-    /// Tells one set of programs that draw from another: what one cannot draw another may.
+    /// Tells one set of programs that render from another: what one cannot render another may.
     private let providers: @Sendable () -> String
     /// Nil for a desktop's own, which is its user's business.
     let bounds: CacheBounds?
@@ -54,7 +54,7 @@ public final class ThumbnailCache: Sendable {
     /// - Parameters:
     ///   - folder: `$XDG_CACHE_HOME/thumbnails` of whoever looks at the documents; made when it is first written.
     ///   - shares: by which it is bounded for each owner of documents; nil if it is not.
-    ///   - providers: tells one set of programs that draw from another.
+    ///   - providers: tells one set of programs that render from another.
     public init(folder: String, shares: UserShares? = nil, providers: @escaping @Sendable () -> String = { "" }) {
         self.folder = folder
         self.providers = providers
@@ -67,7 +67,7 @@ public final class ThumbnailCache: Sendable {
     /// Counts what there is, and removes what is over the bounds. O(thumbnails).
     package func trim() { bounds?.count() }
 
-    // MARK: Looking
+    // MARK: Lookup
 
     /// The thumbnail of a content; nil if there is none, or one of another content. O(1); reads a file's beginning the first time.
     public func entry(of uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Entry? {
@@ -102,7 +102,7 @@ public final class ThumbnailCache: Sendable {
         return file
     }
 
-    /// Why a content could not be drawn; nil if nobody has tried, or it could.
+    /// Why a content could not be rendered; nil if nobody has tried, or it could.
     public func refusal(of uri: String, _ version: ThumbnailVersion) -> String? {
         guard let file = try? Descriptor(opening: path(uri, Self.failures), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let (texts, status) = Self.read(file), Self.fits(texts, uri, version, status), texts["Quire::Providers"] == providers()
@@ -175,7 +175,8 @@ public final class ThumbnailCache: Sendable {
         return entry
     }
 
-    /// Notes that a content cannot be drawn, so that nobody tries again: for so many seconds, or for as long as nobody else draws.
+    /// Notes that a content cannot be rendered, so that nobody tries again: for so many seconds, or for as long as nobody else
+    /// renders.
     public func storeRefusal(
         _ reason: String, of uri: String, _ version: ThumbnailVersion, seconds: Int? = nil, for owner: uid_t = geteuid()
     ) throws(Errno) {
@@ -193,7 +194,7 @@ public final class ThumbnailCache: Sendable {
         ]
     }
 
-    /// Forgets all of a document: its thumbnails of all sizes, and that it could not be drawn.
+    /// Forgets all of a document: its thumbnails of all sizes, and that it could not be rendered.
     /// Returns whether there was anything.
     @discardableResult
     public func remove(_ uri: String) -> Bool {
@@ -217,7 +218,7 @@ public final class ThumbnailCache: Sendable {
         }
     }
 
-    /// What was drawn of a document, which is `owner`'s, goes on as that of its new name.
+    /// What was rendered of a document, which is `owner`'s, goes on as that of its new name.
     public func move(_ uri: String, to newURI: String, _ version: ThumbnailVersion, for owner: uid_t = geteuid()) {
         for size in ThumbnailSize.allCases {
             guard let entry = entry(of: uri, version, size), let image = try? contents(entry, of: uri, size) else { continue }

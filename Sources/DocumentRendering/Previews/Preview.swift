@@ -14,11 +14,11 @@ public final class Preview: Sendable {
     public let version: ThumbnailVersion
     /// What the document says of itself.
     public let facts: [Fact]
-    /// 0 if nothing can be drawn of it, and then why, for a person.
+    /// 0 if nothing can be rendered of it, and then why, for a person.
     public let pageCount: Int
     public let trouble: String?
     public let hasText: Bool
-    /// Who draws its pages.
+    /// Who renders its pages.
     let form: Form
     /// What its text, links and entries are read as; nil if there is nobody who can.
     let reading: WorkRequest.Subject?
@@ -41,9 +41,9 @@ public final class Preview: Sendable {
 
     /// What is in it, of an archive.
     public var contents: ArchiveListing? { held.withLock { $0.contents } }
-    /// The first page, as PNG: it is drawn to see whether it can be.
+    /// The first page, as PNG: it is rendered to see whether it can be.
     public var firstPage: Descriptor? { held.withLock { $0.firstPage } }
-    /// What a converter has made of the document, which is drawn in its stead.
+    /// What a converter has made of the document, which is rendered in its stead.
     var converted: Descriptor? { held.withLock { $0.converted } }
     var isLetGo: Bool { held.withLock { $0.isLetGo } }
 

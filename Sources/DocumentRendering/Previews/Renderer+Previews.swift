@@ -41,7 +41,7 @@ extension Renderer {
     }
 
     /// - Parameters:
-    ///   - forms: how its pages may be drawn, the best first.
+    ///   - forms: how its pages may be rendered, the best first.
     ///   - content: the document, or what a converter made of it.
     ///   - failure: why no converter made anything of it.
     private func preview(
@@ -63,7 +63,7 @@ extension Renderer {
         var firstPage: Descriptor?
         var failure = failure
         var isOutOfTime = false
-        // Programs of others draw one page only. What takes one provider all its time would take that of the others.
+        // Programs of others render one page only. What takes one provider all its time would take that of the others.
         for candidate in told > 1 ? forms.filter({ $0 == reading.map { .builtIn($0) } }) : forms
         where firstPage == nil && !isOutOfTime {
             do throws(RenderRefusal) {
@@ -77,7 +77,7 @@ extension Renderer {
         let hasText = switch reading {
         // What is called text may be none.
         case .text, .code: firstPage != nil
-        // PDF, and not a drawing.
+        // PDF, and not a picture.
         case .pages: facts.contains { $0.name == Fact.Name.pages }
         case .image, .embedded, .media, .archive, nil: false
         }

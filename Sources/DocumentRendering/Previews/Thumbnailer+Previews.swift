@@ -3,13 +3,13 @@ public import Glibc
 public import StorePrimitives
 import SystemPackage
 
-/// Previews are made where thumbnails are drawn, in turns with these. Completions are called once, on a thread that draws, which they
-/// may not hold up. What nobody wants any more when its turn comes is not made, and fails.
+/// Previews are made where thumbnails are rendered, in turns with these. Completions are called once, on a thread that renders,
+/// which they may not hold up. What nobody wants any more when its turn comes is not made, and fails.
 extension Thumbnailer {
     /// Pixels of a page's longer side: of A4 enough to read.
     public static let pagePixels = 1_600
 
-    /// What there is to see of a document. That fails only where it cannot be read: of what nobody can draw there are facts.
+    /// What there is to see of a document. That fails only where it cannot be read: of what nobody can render there are facts.
     public func preview(
         _ subject: RenderSubject, for user: uid_t? = nil, isWanted: @escaping @Sendable () -> Bool = { true },
         completion: @escaping @Sendable (Result<Preview, PreviewFailure>) -> Void

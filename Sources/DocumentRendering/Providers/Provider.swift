@@ -1,6 +1,6 @@
 import WorkerProtocol
 
-/// Who draws a document.
+/// Who renders a document.
 public enum Provider: Sendable, Equatable {
     /// A decoder of the worker's own.
     case builtIn(WorkRequest.Subject)
@@ -36,7 +36,7 @@ extension WorkRequest.Subject {
 
 /// The built-in providers: for types and all that are of those types, and for families of types.
 enum BuiltInProviders {
-    /// How near a match is: as many steps up the tree as between the type and what the provider draws.
+    /// How near a match is: as many steps up the tree as between the type and what the provider renders.
     static func matches(_ type: DocumentType, _ ancestors: [DocumentType]) -> [(steps: Int, subject: WorkRequest.Subject)] {
         var found: [(Int, WorkRequest.Subject)] = []
         if type == .folder { return [] }
@@ -62,7 +62,7 @@ enum BuiltInProviders {
         "image/jxl", "image/jp2", "image/x-portable-pixmap", "image/x-portable-graymap", "image/x-portable-bitmap",
         "image/vnd.microsoft.icon", "image/x-tga", "image/vnd.adobe.photoshop", "image/x-xcf", "image/vnd.radiance",
     ]
-    /// Drawn at any size.
+    /// Rendered at any size.
     private static let pages: Set = ["application/pdf", "image/svg+xml", "image/svg+xml-compressed", "application/illustrator"]
     /// These alone: many a document is a zip archive underneath.
     private static let archives: Set = [

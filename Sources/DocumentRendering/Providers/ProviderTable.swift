@@ -4,8 +4,8 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// Who draws which type: what is built in, and the programs that are described in the folders `thumbnailers`. Those are read again
-/// when they have changed, or programs have come or gone, within two seconds.
+/// Who renders which type: what is built in, and the programs that are described in the folders `thumbnailers`. Those are read
+/// again when they have changed, or programs have come or gone, within two seconds.
 public final class ProviderTable: Sendable {
     private struct State {
         var files: [(file: ThumbnailerFile, isOwn: Bool)] = []

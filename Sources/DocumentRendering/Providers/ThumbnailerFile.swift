@@ -1,12 +1,12 @@
 import CGio
 import WorkerProtocol
 
-/// A program that draws documents of some types, as desktops describe it in `thumbnailers/NAME.thumbnailer`. With the key
+/// A program that renders documents of some types, as desktops describe it in `thumbnailers/NAME.thumbnailer`. With the key
 /// `X-Quire-PreviewExec` it also makes of a document what can be shown, at `%o`: PDF, an image or text.
 public struct ThumbnailerFile: Sendable, Equatable {
     /// The describing file.
     public let path: String
-    /// How it draws, with the program's path; nil if it does not.
+    /// How it renders, with the program's path; nil if it does not.
     let thumbnail: CommandTemplate?
     /// How it makes previews; nil if it does not.
     let preview: CommandTemplate?
@@ -45,10 +45,10 @@ public struct ThumbnailerFile: Sendable, Equatable {
         return CommandTemplate([program] + words.dropFirst())
     }
 
-    /// The program that draws.
+    /// The program that renders.
     var program: String { thumbnail?.words.first ?? "" }
 
-    /// The command line that draws a document, as it is run in a worker.
+    /// The command line that renders a document, as it is run in a worker.
     package func command(suffix: String, pixels: Int) -> [String] {
         thumbnail?.filled(input: WorkPaths.input(suffix: suffix), output: WorkPaths.output, pixels: pixels) ?? []
     }

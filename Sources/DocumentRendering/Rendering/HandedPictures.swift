@@ -1,8 +1,8 @@
 import StorePrimitives
 import Synchronization
 
-/// Pictures that apps have made of their documents: what is to be drawn of such a version is drawn of them, as images. Kept in
-/// memory until all sizes are in the cache. Leaf lock.
+/// Pictures that apps have made of their documents: what is to be rendered of such a version is rendered of them, as images. Kept
+/// in memory until all sizes are in the cache. Leaf lock.
 final class HandedPictures: Sendable {
     private struct Picture {
         let uri: String

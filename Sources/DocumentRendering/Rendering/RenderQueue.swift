@@ -13,7 +13,7 @@ public enum Urgency: Int, Comparable, CaseIterable, Sendable {
     public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// What is to be drawn: the most urgent first, of those the one asked for first. Leaf lock.
+/// What is to be rendered: the most urgent first, of those the one asked for first. Leaf lock.
 package final class RenderQueue: @unchecked Sendable {
     private struct Key: Hashable {
         let uri: String
@@ -62,7 +62,7 @@ package final class RenderQueue: @unchecked Sendable {
 
     // All guarded by `lock`.
     private var jobs: ArraySlice<Job> = []
-    /// They take turns with what is drawn: somebody waits for that, too.
+    /// They take turns with what is rendered: somebody waits for that, too.
     private var isJobsTurn = true
     private var items: [Key: Item] = [:]
     private var waiting: [[Key]] = Urgency.allCases.map { _ in [] }
@@ -70,19 +70,19 @@ package final class RenderQueue: @unchecked Sendable {
     private var rendering: Set<Key> = []
     /// For how many of each user's requests something is being made.
     private var served: [uid_t?: Int] = [:]
-    /// What was asked for while it was drawn: the document may have changed since.
+    /// What was asked for while it was rendered: the document may have changed since.
     private var again: [Key: Item] = [:]
     private var isStopped = false
     private var lock = pthread_mutex_t()
     /// All are woken: not each takes everything.
     private var changed = pthread_cond_t()
 
-    /// So many that they are drawn within some minutes.
+    /// So many that they are rendered within some minutes.
     package static let capacity = 20_000
     static let mostJobs = 200
     /// What somebody waits for has room beside that.
     static let capacityForAwaited = 2_000
-    /// How often who leaves work to others looks whether it is in time.
+    /// How often who leaves work to others checks whether it is in time.
     private static let pause = 10_000_000
     /// Who asks again and again for the same, without waiting, is told no more often.
     private static let mostTold = 16
@@ -116,7 +116,8 @@ package final class RenderQueue: @unchecked Sendable {
 
     package var count: Int { locked { items.count } }
 
-    /// Adds what is to be drawn, or joins who asked for it before. False if there is no room, or an end, or if too many ask for it.
+    /// Adds what is to be rendered, or joins who asked for it before. False if there is no room, or an end, or if too many ask for
+    /// it.
     package func add(
         _ subject: RenderSubject, _ size: ThumbnailSize, _ urgency: Urgency, for user: uid_t? = nil,
         _ completion: (@Sendable (RenderOutcome) -> Void)?, isWanted: @escaping @Sendable () -> Bool = { true }
@@ -183,7 +184,7 @@ package final class RenderQueue: @unchecked Sendable {
         return true
     }
 
-    /// Has a job done, in turns with what is drawn. False if too many wait, or at an end.
+    /// Has a job done, in turns with what is rendered. False if too many wait, or at an end.
     package func add(_ job: Job) -> Bool {
         locked {
             guard !isStopped, jobs.count < Self.mostJobs else { return false }
@@ -201,8 +202,8 @@ package final class RenderQueue: @unchecked Sendable {
         case stopped
     }
 
-    /// The next one, for the caller to draw and `finish`. Waits for it, and leaves it to others while it is not in time; `isInTime` is
-    /// asked under the lock.
+    /// The next one, for the caller to render and `finish`. Waits for it, and leaves it to others while it is not in time;
+    /// `isInTime` is asked under the lock.
     /// - Parameters:
     ///   - seconds: how long nothing comes before `.idle` is the answer; nil: without an end, so that an idle daemon is not woken.
     ///   - onlyStarved: take only what a user waits for, for whom nothing is being made while something is for others.
@@ -284,7 +285,7 @@ package final class RenderQueue: @unchecked Sendable {
         return nil
     }
 
-    /// What was drawn is told to all who have asked for it by now.
+    /// What was rendered is told to all who have asked for it by now.
     package func finish(_ item: Item, _ outcome: RenderOutcome) {
         let key = Key(uri: item.subject.uri, size: item.size)
         let completions = locked {
@@ -301,7 +302,7 @@ package final class RenderQueue: @unchecked Sendable {
         for completion in completions { completion.body(outcome) }
     }
 
-    /// Nothing is drawn from now on: who waits is told.
+    /// Nothing is rendered from now on: who waits is told.
     package func stop() {
         let (jobs, completions) = locked {
             isStopped = true

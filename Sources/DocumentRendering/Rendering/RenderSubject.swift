@@ -62,11 +62,11 @@ extension RenderSubject {
     }
 }
 
-/// What came of drawing.
+/// What came of rendering.
 public enum RenderOutcome: Sendable {
     /// It is in the cache.
     case rendered(ThumbnailVersion, ThumbnailCache.Entry)
-    /// Nobody can draw this content, and why, for a person. That is in the cache too.
+    /// Nobody can render this content, and why, for a person. That is in the cache too.
     case refused(String)
     /// Not this time, and why.
     case failed(String)

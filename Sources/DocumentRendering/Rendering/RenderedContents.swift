@@ -2,14 +2,15 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// What was drawn, or could not be, by type and length of its content: the same content under another name is not drawn again.
+/// What was rendered, or could not be, by type and length of its content: the same content under another name is not rendered
+/// again.
 final class RenderedContents: Sendable {
     struct Kind: Hashable {
         let type: DocumentType
         /// Bytes.
         let length: Int64
     }
-    /// One that was drawn, or refused.
+    /// One that was rendered, or refused.
     fileprivate struct Known {
         let subject: RenderSubject
         var refusal: RenderRefusal?
@@ -25,7 +26,7 @@ final class RenderedContents: Sendable {
 
         fileprivate init(_ known: Known, _ content: Descriptor) { (self.known, self.content) = (known, content) }
 
-        /// Why it could not be drawn, if the same providers would say so again.
+        /// Why it could not be rendered, if the same providers would say so again.
         func refusal(by providers: String, within seconds: Int) -> RenderRefusal? {
             guard let refusal = known.refusal, known.providers == providers,
                 refusal.lasts == .always || time(nil) - known.time < seconds
@@ -43,10 +44,10 @@ final class RenderedContents: Sendable {
     private static let capacity = 20_000
     /// Of one kind.
     private static let alike = 4
-    /// Bytes. To compare larger ones takes longer than to draw them.
+    /// Bytes. To compare larger ones takes longer than to render them.
     private static let longest = 32 << 20
 
-    /// Says that a content is about to be drawn. Waits while another thread draws the same, which began before. `end` is to be
+    /// Says that a content is about to be rendered. Waits while another thread renders the same, which began before. `end` is to be
     /// called with what is returned.
     func begin(_ subject: RenderSubject, _ content: Descriptor, _ kind: Kind) -> Int {
         let (number, earlier) = state.withLock { state in
@@ -65,7 +66,7 @@ final class RenderedContents: Sendable {
     func end(_ number: Int) { state.withLock { $0.rendering.removeAll { $0.number == number } } }
 
     /// - Parameters:
-    ///   - refusal: why it could not be drawn.
+    ///   - refusal: why it could not be rendered.
     ///   - providers: who would say so again.
     func add(_ subject: RenderSubject, _ kind: Kind, refused refusal: RenderRefusal? = nil, by providers: String = "") {
         let known = Known(subject: subject, refusal: refusal, providers: providers, time: time(nil))

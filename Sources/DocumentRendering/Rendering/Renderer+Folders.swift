@@ -4,10 +4,10 @@ import SystemPackage
 
 extension Renderer {
     private static let partsShown = 4
-    /// Documents looked at before a folder is given up: they may be of types that nobody draws.
+    /// Documents looked at before a folder is given up: they may be of types that nobody renders.
     private static let partsTried = 12
 
-    /// The picture of a folder: of what is in it, which is drawn for that.
+    /// The picture of a folder: of what is in it, which is rendered for that.
     func collage(
         of folder: RenderSubject.Folder, _ version: ThumbnailVersion, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
     ) throws(RenderRefusal) -> (image: [UInt8], FolderParts) {

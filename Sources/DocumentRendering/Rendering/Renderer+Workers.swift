@@ -4,7 +4,7 @@ import StorePrimitives
 import SystemPackage
 import WorkerProtocol
 
-/// What a bench has its worker do.
+/// What a renderer has its worker do.
 extension Renderer {
     /// A picture, as PNG.
     func picture(_ request: WorkRequest, _ inputs: [Descriptor], _ thumbnailer: Thumbnailer) throws(RenderRefusal) -> [UInt8] {
@@ -73,14 +73,14 @@ extension Renderer {
         geteuid() != 0 || process.owner != nil && process.owner == nextOwner
     }
 
-    /// The picture that a program of somebody else's draws.
+    /// The picture that a program of somebody else's renders.
     func run(
         _ file: ThumbnailerFile, _ name: EntryName, _ content: Descriptor, pixels: Int, _ thumbnailer: Thumbnailer
     ) throws(RenderRefusal) -> [UInt8] {
         let command = file.command(suffix: name.suffix, pixels: pixels)
         let request = WorkRequest.convert(command: command, suffix: name.suffix, result: WorkPaths.output)
         let image = try Self.file(try written(try askAlone(request, program: file.program, [content], thumbnailer)))
-        // Nobody says that it has drawn what it should.
+        // Nobody says that it has rendered what it should.
         return try picture(.render(.image, maximum: pixels, page: 0), [image], thumbnailer)
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 import SystemPackage
 import WorkerProtocol
 
-/// Where one thread draws, with a worker of its own that lives for as long as there is work.
+/// One thread of the render pool (`Thumbnailer`), with a worker of its own that lives for as long as there is work.
 package final class Renderer: Sendable {
     /// For `interrupt`; used by the thread alone otherwise.
     let worker = Mutex<WorkerProcess?>(nil)
@@ -29,13 +29,13 @@ package final class Renderer: Sendable {
 
     init(yields: Bool, isReserve: Bool) { (self.yields, self.isReserve) = (yields, isReserve) }
 
-    /// Ends what is being drawn, from any thread.
+    /// Ends what is being rendered, from any thread.
     func interrupt() {
         isInterrupted.store(true, ordering: .relaxed)
         worker.withLock { $0?.kill() }
     }
 
-    /// Draws what comes, until there is no thumbnailer any more.
+    /// Renders what comes, until there is no thumbnailer any more.
     func serve(_ thumbnailer: () -> Thumbnailer?) {
         _ = cl_set_thread_nice(Self.nice)
         // Of whichever thread this one was started by nothing is to stay.
@@ -88,7 +88,7 @@ package final class Renderer: Sendable {
             let rendered = own == nil ? try image(of: subject, content, kind, size, &parts, thumbnailer) : []
             // The app's own may have come meanwhile.
             own = own ?? handed(subject, version, size, thumbnailer)
-            // Written in place meanwhile: what was drawn may be of neither.
+            // Written in place meanwhile: what was rendered may be of neither.
             guard let now = try? Self.version(of: content), now == version else { return .failed("it was changed meanwhile") }
             let entry = try store(own ?? rendered, subject, version, size, isHanded: own != nil, parts, for: owner, thumbnailer)
             if let kind, own == nil { thumbnailer.contents.add(subject, kind) }
@@ -156,7 +156,7 @@ package final class Renderer: Sendable {
         return try rendered(subject, content, kind, size, thumbnailer)
     }
 
-    /// The picture that was drawn of the same content under another name. Throws why it could not be.
+    /// The picture that was rendered of the same content under another name. Throws why it could not be.
     private func known(
         _ subject: RenderSubject, _ content: Descriptor, _ kind: RenderedContents.Kind, _ size: ThumbnailSize, _ thumbnailer: Thumbnailer
     ) throws(RenderRefusal) -> [UInt8]? {

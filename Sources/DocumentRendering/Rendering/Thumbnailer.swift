@@ -3,7 +3,7 @@ public import Logging
 public import StorePrimitives
 import Synchronization
 
-/// Draws thumbnails into a cache: one thread and one worker for each processor, in the background.
+/// The render pool: renders thumbnails into a cache, by one thread and one worker for each processor, in the background.
 public final class Thumbnailer: Sendable {
     public let cache: ThumbnailCache
     public let providers: ProviderTable
@@ -16,7 +16,7 @@ public final class Thumbnailer: Sendable {
     private let renderers: [Renderer]
     let isStoreInUse: @Sendable () -> Bool
     private let threads = Mutex<[NamedThread]>([])
-    /// How many were drawn, and how many could not be.
+    /// How many were rendered, and how many could not be.
     let renderedCount = Atomic<Int>(0)
     let refusedCount = Atomic<Int>(0)
     /// Why no worker could be started last.
@@ -26,7 +26,7 @@ public final class Thumbnailer: Sendable {
 
     /// - Parameters:
     ///   - folder: where thumbnails are kept, see `ThumbnailCache`.
-    ///   - threads: how many are drawn at a time.
+    ///   - threads: how many are rendered at a time.
     ///   - servesSeveral: whether different users wait; none is then kept waiting by what is made for another alone.
     ///   - shares: by which the cache is bounded for each owner of documents; nil for a desktop's own.
     ///   - isStoreInUse: whether apps make changes or open documents just now: one processor is left to them then. Called often, by
@@ -45,11 +45,11 @@ public final class Thumbnailer: Sendable {
             + (0..<(servesSeveral ? Self.reserves : 0)).map { _ in Renderer(yields: false, isReserve: true) }
     }
 
-    /// So many users may have something drawn that takes long before others wait for it.
+    /// So many users may have something rendered that takes long before others wait for it.
     private static let reserves = 3
 
-    /// Asks for a thumbnail, whatever the cache has. `completion` is called once, on a thread that draws, which it may not hold up.
-    /// False, without that, if too many wait or `stop` was called. O(1); a leaf lock.
+    /// Asks for a thumbnail, whatever the cache has. `completion` is called once, on a thread that renders, which it may not hold
+    /// up. False, without that, if too many wait or `stop` was called. O(1); a leaf lock.
     /// - Parameter isWanted: asked under that lock; what is not wanted any more may not be called.
     @discardableResult
     public func render(
@@ -60,13 +60,13 @@ public final class Thumbnailer: Sendable {
         return queue.add(subject, size, urgency, for: user, completion, isWanted: isWanted)
     }
 
-    /// Whether anybody draws documents of a content's type, or makes previews of them.
+    /// Whether anybody renders documents of a content's type, or makes previews of them.
     public func canPreview(_ name: EntryName, _ content: Descriptor) -> Bool {
         let type = DocumentType(of: name) { Renderer.beginning(of: content) }
         return !providers.providers(for: type).isEmpty || !providers.converters(for: type).isEmpty
     }
 
-    /// Has something else done where documents are drawn. `cancel` is called instead, if too many wait or `stop` was called.
+    /// Has something else done where documents are rendered. `cancel` is called instead, if too many wait or `stop` was called.
     func perform(for user: uid_t?, _ run: @escaping @Sendable (Renderer) -> Void, cancel: @escaping @Sendable () -> Void) {
         startIfNeeded()
         if !queue.add(RenderQueue.Job(for: user, run: run, cancel: cancel)) { cancel() }
@@ -76,7 +76,7 @@ public final class Thumbnailer: Sendable {
         public let waiting: Int
         public let rendered: Int
         public let refused: Int
-        /// Why nothing is drawn, for a person.
+        /// Why nothing is rendered, for a person.
         public let trouble: String?
     }
 
@@ -99,7 +99,7 @@ public final class Thumbnailer: Sendable {
         }
     }
 
-    /// Ends the workers and the threads. What waits is not drawn any more.
+    /// Ends the workers and the threads. What waits is not rendered any more.
     public func stop() {
         queue.stop()
         for renderer in renderers { renderer.interrupt() }

@@ -4,7 +4,7 @@ import StorePrimitives
 import SystemPackage
 import WorkerProtocol
 
-/// Whether documents can be drawn safely here.
+/// Whether documents can be rendered safely here.
 public enum SandboxCheck {
     public enum Finding: Sendable, Equatable {
         /// A worker runs, and can do nothing that it should not.

@@ -9,7 +9,7 @@ public import SystemPackage
 /// Files that come, go or move meanwhile may be missed or told twice: the store's watcher tells of them. Some 6 us a file on
 /// a warm cache.
 public final class StoreScan: Sendable {
-    /// How far a gather is.
+    /// How far a scan is.
     public struct Counts: Hashable, Sendable {
         /// Folders read.
         public var folders: Int
@@ -35,7 +35,7 @@ public final class StoreScan: Sendable {
 
     /// - Parameters:
     ///   - root: the store's root; O_PATH will do.
-    ///   - start: the folder to gather, with all below it.
+    ///   - start: the folder to scan, with all below it.
     ///   - batchSize: how many documents are handed over at once. 500 keep a database transaction short enough for others
     ///     to get their turn, and long enough to cost little a row.
     public init(root: Descriptor, startingAt start: StorePath = .root, batchSize: Int = 500) {
@@ -45,7 +45,7 @@ public final class StoreScan: Sendable {
         self.batchSize = batchSize
     }
 
-    /// How far the gather is; may be read from any thread while it runs.
+    /// How far the scan is; may be read from any thread while it runs.
     public var counts: Counts {
         Counts(
             folders: folders.load(ordering: .relaxed), documents: documents.load(ordering: .relaxed),
@@ -55,13 +55,13 @@ public final class StoreScan: Sendable {
     /// Has `run` end after the folder it is at, or the next batch. From any thread.
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Gathers, in the calling thread, until done, stopped, or until `deliver` answers false. Returns whether all was gathered.
+    /// Scans, in the calling thread, until done, stopped, or until `deliver` answers false. Returns whether all was scanned.
     /// Throws only if the folder to start at cannot be opened. To be run once.
     ///
-    /// The calling thread's processor and I/O priority are lowered and stay so: it should be a thread of the gather's own.
+    /// The calling thread's processor and I/O priority are lowered and stay so: it should be a thread of the scan's own.
     public func run(lowPriority: Bool = true, _ deliver: ([FileFacts]) -> Bool) throws(Errno) -> Bool {
         if lowPriority {
-            // Refusals do not matter: the gather is then merely less polite.
+            // Refusals do not matter: the scan is then merely less polite.
             _ = cl_set_thread_nice(10)
             _ = cl_set_thread_io_idle()
         }

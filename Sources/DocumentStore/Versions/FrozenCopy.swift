@@ -11,7 +11,7 @@ extension VersionStore {
 
     /// The content as it is at one instant, open for reading and writing.
     ///
-    /// Where blocks can be shared (ioctl_ficlone(2)) that is one step. Elsewhere the content is copied until two looks in a row
+    /// Where blocks can be shared (ioctl_ficlone(2)) that is one step. Elsewhere the content is copied until two passes in a row
     /// find the same, unless `isStill` says that nobody writes meanwhile.
     /// - Parameters:
     ///   - document: open for reading.
@@ -90,7 +90,7 @@ extension VersionStore {
 public enum FrozenCopyFailure: Error, Hashable, Sendable {
     /// Over `VersionStore.largestFrozenCopy`, on a file system that cannot share blocks.
     case tooLarge
-    /// It was another at each look.
+    /// It was another at each attempt.
     case keepsChanging
     /// Whoever it is made for has as many copies as one may have, or as the file system's quota allows.
     case overShare

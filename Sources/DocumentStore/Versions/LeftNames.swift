@@ -27,8 +27,8 @@ public final class LeftNames: Sendable {
         return false
     }
 
-    /// Tries again: a folder's mode, owner or flags have changed, one is to be removed, or the mount is ending. One atomic look if none
-    /// was left. True if some were removed now.
+    /// Tries again: a folder's mode, owner or flags have changed, one is to be removed, or the mount is ending. One atomic load if
+    /// none was left. True if some were removed now.
     @discardableResult
     public func removeAgain() -> Bool {
         guard areSome.exchange(false, ordering: .relaxed) else { return false }

@@ -41,7 +41,7 @@ struct VersionAttributes: Sendable {
     }
 
     /// Of one moment with the status, where there is an access list: the kernel keeps that and the mode in one place, so a change
-    /// between two looks would pass for a change of one of them alone.
+    /// between two reads would pass for a change of one of them alone.
     private static func extendedAttributes(
         of file: Descriptor, _ status: inout cl_status
     ) throws(AttributeFailure) -> [ExtendedAttribute] {

@@ -61,7 +61,7 @@ struct FolderClimb {
         return path
     }
 
-    /// How many levels up the root is, or the folder that was found last; nil if neither is above. Without a look at names.
+    /// How many levels up the root is, or the folder that was found last; nil if neither is above. Without a read of names.
     private mutating func levelsBelowKnown(_ folder: Descriptor, _ start: FileIdentity) throws(Errno) -> Int? {
         var passed: [FileIdentity] = []
         var current = folder

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// Finds out which folder of the store a kernel's folder handle means.
 ///
-/// The answers are kept, those for folders outside the store too: a busy neighbour on the same file system costs one look-up
+/// The answers are kept, those for folders outside the store too: a busy neighbour on the same file system costs one lookup
 /// an event. Not thread-safe.
 final class FolderResolver {
     private let root: Descriptor

@@ -2,7 +2,7 @@ import CPoppler
 import Glibc
 import WorkerProtocol
 
-/// What a PDF document says of itself, and its text. Its pages are drawn by libvips.
+/// What a PDF document says of itself, and its text. Its pages are rendered by libvips.
 final class PdfDocument {
     private let document: OpaquePointer
 

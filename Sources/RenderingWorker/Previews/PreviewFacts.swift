@@ -14,7 +14,7 @@ enum PreviewFacts {
         }
     }
 
-    /// PDF; drawings that have one page, such as SVG, are images here.
+    /// PDF; pictures that have one page, such as SVG, are images here.
     private static func pages(_ input: Int32) throws(WorkRefusal) -> [Fact] {
         var start = [UInt8](repeating: 0, count: 1_024)
         let count = start.withUnsafeMutableBytes { pread(input, $0.baseAddress, $0.count, 0) }

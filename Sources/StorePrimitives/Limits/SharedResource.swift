@@ -99,7 +99,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
         case .waitingPreviews:
             ("waitingPreviews", 64, 512, "EAGAIN: the preview is not there", "each may take a worker's whole time")
         case .waitingPictures:
-            ("waitingPictures", 5_500, 22_000, "the picture is drawn when somebody looks again", "each may take a worker seconds")
+            ("waitingPictures", 5_500, 22_000, "the picture is rendered at a later lookup", "each may take a worker seconds")
         case .previewBytes:
             ("previewBytes", 256 << 20, 1 << 30, "ENOMEM from open(2)", "files below .previews, which are in memory for as long as they are open")
         case .openFiles:
@@ -115,7 +115,7 @@ public enum SharedResource: Int, CaseIterable, Sendable {
         case .listingBytes:
             ("listingBytes", 64 << 20, 256 << 20, "ENOMEM from opendir(3) of a virtual folder", "listings that were begun and not read to the end")
         case .keptNames:
-            ("keptNames", 150_000, 600_000, "lists of virtual folders are made anew at each look", "some 430 bytes each; all of them for the one user of a user's mount")
+            ("keptNames", 150_000, 600_000, "lists of virtual folders are made anew at each lookup", "some 430 bytes each; all of them for the one user of a user's mount")
         case .indexBytes:
             ("indexBytes", 1 << 30, 4 << 30, "the document is not in recents, tags and searches", "rows of documents, by their owners; of all, half the free disk at most")
         case .tags:

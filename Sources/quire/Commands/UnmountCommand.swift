@@ -54,8 +54,8 @@ struct UnmountCommand: ParsableCommand {
         }
     }
 
-    /// Waits for the daemon and its processes, which use the mount for moments: it tells watches of a save, they repeat there what was
-    /// changed outside.
+    /// Waits for the daemon and its processes, which use the mount for moments: it tells watches of a save, they replay there what
+    /// was changed outside.
     private func unmount(_ mountPoint: (path: [UInt8], entry: MountTable.Entry), startedBy daemon: Int32?) throws(CommandFailure) {
         let started = ContinuousClock.now
         while true {

@@ -7,7 +7,7 @@ import SystemPackage
 
 /// Claims, for the service's clients.
 extension ServedMount {
-    /// Whose permissions need no look, and who is given no snapshot.
+    /// Callers exempt from access checks, and given no snapshot.
     func isBrief(_ request: ClaimCall, for peer: Peer) -> Bool {
         store.decidesAtOnce(for: Credentials(peer)) && request.intents.allSatisfy { $0.access == .writing }
     }

@@ -16,7 +16,7 @@ extension ServedMount {
 private final class PresentersInMount: ServedPresenters {
     private let session: PresenterSession
     private let mount: ServedMount
-    /// Nothing it is told needs a look at permissions.
+    /// Nothing it is told needs a check of permissions.
     let isBrief: Bool
 
     init(_ session: PresenterSession, _ mount: ServedMount, isBrief: Bool) {

@@ -45,7 +45,7 @@ enum SystemChecks {
         ]
     }
 
-    /// Documents are drawn in a sandbox or not at all.
+    /// Documents are rendered in a sandbox or not at all.
     private static func thumbnails() -> SystemCheck {
         let name = "thumbnails"
         switch SandboxCheck.run(workerProgram: WorkerProgram.path, path: "/proc/self/exe") {

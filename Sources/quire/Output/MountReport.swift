@@ -22,7 +22,7 @@ struct MountReport: Encodable {
 
     /// How long a daemon has for its answer where there are others to ask.
     private static let timeout = Duration.seconds(5)
-    /// How long all together have, with what a look at a mount takes besides.
+    /// How long all together have, with what a check of a mount takes besides.
     private static let timeoutForAll = Duration.seconds(20)
 
     /// Of many mounts, asked beside each other: one that does not answer keeps nobody from seeing the others.

@@ -6,7 +6,7 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// Thumbnails of documents that are in no mount: drawn by this process, into the desktop's cache.
+/// Thumbnails of documents that are in no mount: rendered by this process, into the desktop's cache.
 final class LocalThumbnails: ThumbnailSource {
     private let thumbnailer: Thumbnailer
 

@@ -5,7 +5,7 @@ import StorePrimitives
 import SystemPackage
 import DocumentRendering
 
-/// Thumbnails of documents in a mount: looked up in its folder `.thumbnails`, where the daemon draws them.
+/// Thumbnails of documents in a mount: looked up in its folder `.thumbnails`, where the daemon renders them.
 struct MountedThumbnails: ThumbnailSource {
     let mount: MountTable.Entry
     /// How long a picture is waited for, in nanoseconds: a document may take a minute, and stand behind others.
@@ -22,7 +22,7 @@ struct MountedThumbnails: ThumbnailSource {
             do throws(Errno) {
                 return Descriptor(owning: try check(withCString(picture) { cl_openat(AT_FDCWD, $0, O_RDONLY, 0) }))
             } catch .noSuchFileOrDirectory {
-                // A look waits for ten seconds, or not at all (io_uring); others may be before it.
+                // A lookup waits for ten seconds, or not at all (io_uring); others may be before it.
                 if let reason = try reason(path) { throw CommandFailure("\(shown(path)): \(reason)") }
                 guard cl_monotonic_ns() < deadline else {
                     throw CommandFailure("\(shown(path)): it was not drawn in \(Self.timeout / 1_000_000_000) seconds; try again")
@@ -34,7 +34,7 @@ struct MountedThumbnails: ThumbnailSource {
         }
     }
 
-    /// Why it cannot be drawn; nil if nothing is known of that.
+    /// Why it cannot be rendered; nil if nothing is known of that.
     private func reason(_ path: [UInt8]) throws(CommandFailure) -> String? {
         do throws(Errno) {
             let status = try FileSystem.status(path)

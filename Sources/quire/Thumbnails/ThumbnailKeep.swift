@@ -11,7 +11,7 @@ enum ThumbnailKeep {
         let trouble: String?
     }
 
-    /// - Parameter path: in a mount that is asked whether it can draw; the one of the working directory if left out.
+    /// - Parameter path: in a mount that is asked whether it can render; the one of the working directory if left out.
     static func report(at path: PathArgument?, json: Bool) throws(CommandFailure) {
         let place = try StateFolders.thumbnailHome()
         var entries: [String: Int] = [:]

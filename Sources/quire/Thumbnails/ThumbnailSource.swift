@@ -5,9 +5,9 @@ import StorePrimitives
 protocol ThumbnailSource: Sendable {
     /// Where they are kept, for a person.
     var place: String { get }
-    /// A document's or folder's thumbnail, drawn if need be: opened for reading. `path` is canonical. Throws why there is none.
+    /// A document's or folder's thumbnail, rendered if need be: opened for reading. `path` is canonical. Throws why there is none.
     func render(_ path: [UInt8], _ size: ThumbnailSize) throws(CommandFailure) -> Descriptor
-    /// Forgets what was drawn of a document, or in a folder. Returns of how many documents there was something.
+    /// Forgets what was rendered of a document, or in a folder. Returns of how many documents there was something.
     func clear(_ path: [UInt8]) throws(CommandFailure) -> Int
 }
 

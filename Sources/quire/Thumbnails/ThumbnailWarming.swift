@@ -5,7 +5,7 @@ import Glibc
 import StorePrimitives
 import Synchronization
 
-/// Draws all that is in folders, and says how far it is.
+/// Renders all that is in folders, and says how far it is.
 struct ThumbnailWarming {
     let size: ThumbnailSize
     let json: Bool

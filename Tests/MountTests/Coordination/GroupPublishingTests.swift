@@ -109,7 +109,7 @@ extension MountTests {
                 """)
         }
 
-        /// A change beneath the mount is repeated on it, by a process that has no part in the claim.
+        /// A change beneath the mount is replayed on it, by a process that has no part in the claim.
         @Test(arguments: SaveMount.accounts)
         func changesMadeOutsideDoNotShowOthersVersions(kind: SaveMount) throws {
             try run(kind, """

@@ -161,17 +161,17 @@ extension MountTests {
             }
         }
 
-        /// Each page's size would have it drawn: a listing has few of them drawn, and opening one always.
+        /// Each page's size would have it rendered: a listing has few of them rendered, and opening one always.
         @Test func aLongDocumentIsListedWithoutBeingRendered() throws {
             try withMount(prepare: Self.pages(60, "long.pdf")) { (mount: Mount) throws in
                 #expect(try mount.shell("ls .previews/long.pdf | grep -c page; ls -l .previews/long.pdf | awk '$5 == 0' | wc -l") == "60\n44")
                 #expect(try mount.shell("f=.previews/long.pdf/page-55.png; identify -format '%w %h' $f; test $(stat -c %s $f) = $(wc -c <$f)") == "1600 1067")
-                // Now that pages are opened, looks are worth drawing.
+                // Now that pages are opened, lookups are worth rendering.
                 #expect(try mount.shell("test $(stat -c %s .previews/long.pdf/page-59.png) -gt 1000; file .previews/long.pdf/page-60.png").contains("PNG image data"))
             }
         }
 
-        /// What the kernel keeps of previews that were looked at long ago takes no descriptors; nor do looks of file managers.
+        /// What the kernel keeps of previews that were looked at long ago takes no descriptors; nor do lookups by file managers.
         @Test func previewsLookedAtBeforeHoldNothing() throws {
             let prepare = Self.pages(2, "two.pdf") + "for i in $(seq 60); do { cat two.pdf; echo %$i; } >$i.pdf; done; convert -size 60x40 xc:red xc:blue xc:green pages.tiff"
             try withMount(prepare: prepare) { (mount: Mount) throws in

@@ -27,7 +27,7 @@ extension MountTests {
             }
         }
 
-        /// Programs that draw a type leave it its text, pages and contents; where they fail others draw.
+        /// Programs that render a type leave it its text, pages and contents; where they fail others render.
         @Test func othersThumbnailersTakeNothingFromPreviews() throws {
             let prepare = Samples.script + PreviewFolderTests.pages(3, "long.pdf") + """
                 mkdir -p $HOME/.local/share/thumbnailers

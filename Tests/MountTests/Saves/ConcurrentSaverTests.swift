@@ -135,7 +135,7 @@ extension MountTests {
             }
         }
 
-        /// The kernel repeats an open(2) that was answered ESTALE once. On that walk, too, the name may go and come back.
+        /// The kernel retries an open(2) that was answered ESTALE once. On that walk, too, the name may go and come back.
         @Test(arguments: SaveMount.accounts, ["os.rename('doc', 'away'); os.rename('away', 'doc')", "os.unlink('doc'); open('doc', 'x').close()"])
         func noSaverIsAnsweredStaleWhoseNameGoesAndComesBack(kind: SaveMount, change: String) throws {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in

@@ -11,7 +11,7 @@ extension MountTests {
             for _ in 0..<(isLongRun ? 60 : 1) {
                 let seed = UInt32.random(in: 1 ... .max)
                 try withMount(account, prepare: "mkdir inner; echo whole > document") { mount in
-                    // Mounted when the daemon runs, so that its gather and its watcher meet it too.
+                    // Mounted when the daemon runs, so that its scan and its watcher meet it too.
                     try mount.shell(
                         "HostileDisk \(seed) \"$S/inner\" -o \(account == .root ? "allow_other" : "rw") </dev/null >/dev/null 2>&1 &\n"
                             + "for _ in $(seq 500); do if mountpoint -q \"$S/inner\"; then exit; fi; sleep 0.01; done; exit 1")

@@ -116,7 +116,7 @@ extension MountTests {
                         rm "$S/removed$n"; echo new >"$S/tmp$n"; mv "$S/tmp$n" "$S/replaced$n"
                         mv "$S/moved$n" "$S/elsewhere$n"; echo more >>"$S/written$n"; sleep 0.2
                     done
-                    # On a machine that stalls the kernel is told to forget a name before that is repeated.
+                    # On a machine that stalls the kernel is told to forget a name before that is replayed.
                     for what in 'removed. DELETE_SELF' 'replaced. DELETE_SELF' 'moved. MOVE_SELF' 'written. MODIFY'; do
                         eventually '[ $(grep -c "^$what" "$T/events") -ge 3 ]'
                     done
@@ -216,7 +216,7 @@ extension MountTests {
             }
         }
 
-        /// A burst keeps nobody waiting: what cannot be repeated in time is not.
+        /// A burst keeps nobody waiting: what cannot be replayed in time is not.
         @Test(arguments: SaveMount.accounts)
         func aBurstOfChangesDoesNotHoldTheMountUp(kind: SaveMount) throws {
             let count = isLongRun ? 100_000 : 10_000

@@ -2,11 +2,11 @@ import TestSupport
 import Testing
 
 extension MountTests {
-    /// Opens of files that have lost their last name, which the daemon sends on once (`SaveService.retryRemoved`).
+    /// Opens of files that have lost their last name, which the daemon has retried once (`SaveService.retryRemoved`).
     @Suite(.sharedMounts)
     struct RemovedFileTests {
-        /// The kernel opens each file for the listener, and does not repeat that: neither a removed file nor a version that was replaced may
-        /// be answered ESTALE.
+        /// The kernel opens each file for the listener, and does not retry that: neither a removed file nor a version that was
+        /// replaced may be answered ESTALE.
         @Test(arguments: [SaveMount.root, .rootWithoutPassthrough])
         func aListenerOfFanotifyIsGivenRemovedAndReplacedFiles(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in

@@ -5,7 +5,7 @@ extension MountTests {
     /// What users' pictures may take of the cache that root's mounts have.
     struct CacheShareTests {
         /// `own USER` are the bytes of a user's pictures, `share USER` what `quire status` says of them and of the bounds, `draw NAME…`
-        /// draws one after another, `cached NAME` whether its picture is there.
+        /// renders one after another, `cached NAME` whether its picture is there.
         private static let helpers = #"""
             own() { find "$QUIRE_CACHE_HOME" -type f -uid $1 -printf '%s\n' | awk '{ n += int(($1 + 4095) / 4096) * 4096 } END { print n + 0 }'; }
             draw() { local name; for name; do cat .thumbnails/large/$name.png.png >/dev/null; done; }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension MountTests {
-    /// File managers show the mount's pictures: of a type that none of them can draw.
+    /// File managers show the mount's pictures: of a type that none of them can render.
     struct FileManagerTests {
         /// An office document whose own picture is all of one colour.
         private static let documents = """
@@ -30,7 +30,7 @@ extension MountTests {
 
         static let folders = [".", ".tags/work", ".recents"]
 
-        /// It looks in `.sh_thumbnails`, and has nothing drawn itself: root's mounts are not drawn into its cache.
+        /// It looks in `.sh_thumbnails`, and has nothing rendered itself: root's mounts are not rendered into its cache.
         @Test(arguments: folders)
         func thunarShowsThem(folder: String) throws {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
@@ -49,14 +49,14 @@ extension MountTests {
                 try mount.shell("cat letter.odt >letter; mv letter letter.odt; setfattr -n user.xdg.tags -v work letter.odt; ls .recents")
                 let seen = try mount.python(
                     Screen.python(for: program) + Self.helpers + "print(look('\(folder)'))", limit: .seconds(600))
-                // Whether it was not drawn, or not shown, which PCManFM does not always do when it shows the folder again.
+                // Whether it was not rendered, or not shown, which PCManFM does not always do when it shows the folder again.
                 let rendered = try mount.shell("find $XDG_CACHE_HOME/thumbnails -type f -printf '%P %T+\\n'; date; stat -c %y letter.odt")
                 #expect(seen == "True", "\(rendered)")
                 #expect(try mount.shell("quire status . --json | grep -c '\"thumbnailsDrawn\" : 0' || true") == "0")
             }
         }
 
-        /// Whoever lists a folder without showing it has nothing drawn.
+        /// Whoever lists a folder without showing it has nothing rendered.
         @Test func otherProgramsHaveNothingRendered() throws {
             try withMount(prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell("ls -lA; cat letter.odt >/dev/null; find . >/dev/null; sleep 0.6; quire status . --json | grep '\"thumbnailsDrawn\" : 0'")
@@ -83,7 +83,7 @@ extension MountTests {
             }
         }
 
-        /// A later look is heard of, too, though nothing was found at the first one.
+        /// A later lookup is heard of, too, though nothing was found at the first one.
         @Test func whatIsAddedIsRenderedAtTheNextLookup() throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell("""

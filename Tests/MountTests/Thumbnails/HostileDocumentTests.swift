@@ -4,8 +4,8 @@ import Testing
 extension MountTests {
     /// Documents that are made to harm who decodes them: each ends within its limits, with a record, and the mount goes on.
     struct HostileDocumentTests {
-        /// Makes the documents, looks at each, and prints what was drawn of it or why nothing was. A second look is answered from the
-        /// record. Meanwhile the mount answers others.
+        /// Makes the documents, looks at each, and prints what was rendered of it or why nothing was. A second lookup is answered
+        /// from the record. Meanwhile the mount answers others.
         private func outcomes(_ prepare: String, _ account: Account = .root) throws -> [String: String] {
             var outcomes: [String: String] = [:]
             try withMount(account, prepare: prepare) { (mount: Mount) throws in
@@ -154,7 +154,7 @@ extension MountTests {
             }
         }
 
-        /// Without the sandbox nothing is drawn, and the mount says why.
+        /// Without the sandbox nothing is rendered, and the mount says why.
         @Test func withoutBubblewrapNothingIsRendered() throws {
             try withMount(prepare: "convert -size 200x100 xc:red a.png; mkdir \"$T/bin\"; for p in setpriv; do ln -s $(command -v $p) \"$T/bin\"; done") { (mount: Mount) throws in
                 try mount.unmount()

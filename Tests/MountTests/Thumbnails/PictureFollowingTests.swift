@@ -28,7 +28,7 @@ extension MountTests {
                 try mount.shell("convert -size 90x90 xc:blue $S/changes.png; rm $S/goes.png; mkdir $S/d; mv $S/moves.png $S/d/moved.png", in: mount.store)
                 try mount.mount()
                 try mount.scanned()
-                // The one that changed is drawn again, and nothing else.
+                // The one that changed is rendered again, and nothing else.
                 try mount.shell(Self.helpers + """
                     cached 3; eventually '[ $(count) = 1 ]'; sleep 0.3; test $(count) = 1
                     cat .thumbnails/normal/{stays,changes,d/moved}.png.png >/dev/null; test $(count) = 1

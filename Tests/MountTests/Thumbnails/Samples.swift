@@ -1,6 +1,6 @@
 /// Documents as real programs make them.
 enum Samples {
-    /// A shell script: one of each type that Quire draws by itself, in the working directory.
+    /// A shell script: one of each type that Quire renders by itself, in the working directory.
     static let script = """
         convert -size 600x400 gradient:red-blue photo.jpg
         convert -size 90x60 xc:green small.png

@@ -36,7 +36,7 @@ extension MountTests {
                 #expect(try mount.shell("quire thumbnail --clear d") == "Forgot the thumbnails of 6 documents.")
                 #expect(try mount.shell("quire thumbnail --clear d") == "Forgot the thumbnails of 0 documents.")
                 #expect(try mount.shell("quire thumbnail --status").contains("normal 0, large 0"))
-                // A listing has them drawn again.
+                // A listing has them rendered again.
                 try mount.shell("all() { [ $(ls .thumbnails/normal/d | wc -l) = 5 ]; }; eventually all")
                 // After warming it has all at once.
                 try mount.shell("quire thumbnail --clear d")
@@ -72,7 +72,7 @@ extension MountTests {
             }
         }
 
-        /// What is drawn through a mount is the desktop's too, under the path as it is browsed.
+        /// What is rendered through a mount is the desktop's too, under the path as it is browsed.
         @Test func aUsersMountFillsTheDesktopsCache() throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell("""

@@ -14,7 +14,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func eachTypeIsRendered(account: Account) throws {
             try withMount(account, prepare: Samples.script) { (mount: Mount) throws in
-                // Opened once, the folder is drawn whole.
+                // Opened once, the folder is rendered whole.
                 try mount.shell(Self.helpers + "ls .thumbnails/normal; drawn .thumbnails/normal \(Samples.normal.count)")
                 let found = try mount.shell("cd .thumbnails/normal; identify -format '%f %w %h %m\\n' *.png")
                 #expect(found.split(separator: "\n").map(String.init) == Samples.normal.map { "\($0).png \($1) \($2) PNG" })

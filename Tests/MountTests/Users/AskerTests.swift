@@ -55,7 +55,7 @@ extension MountTests {
                     for line in open(os.environ["T"] + "/record"):
                         user, what, path = line.rstrip("\n").split(" ", 2)
                         folder = path.split("/")[1]
-                        # Reading is root's too, who gathers and watches; and the preparation was.
+                        # Reading is root's too, who scans and watches; and the preparation was.
                         if user == "0" and what in ("open", "open-replaying") or path in ("/alice", "/bob", "/bob/doc"): continue
                         counts[folder, what] = counts.get((folder, what), 0) + 1
                         if int(user) != users.get(folder): strangers.add((user, what, path))

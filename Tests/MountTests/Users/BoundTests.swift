@@ -75,7 +75,7 @@ extension MountTests {
                 """#)
         }
 
-        /// With 600 documents in `slow`, of a type that a program draws which never ends.
+        /// With 600 documents in `slow`, of a type that a program renders which never ends.
         private func withSlowDocuments(_ program: String) throws {
             let mount = try Mount(.root)
             defer { mount.end() }

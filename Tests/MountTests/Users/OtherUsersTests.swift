@@ -116,7 +116,7 @@ extension MountTests {
                 """#)
         }
 
-        /// A connection's maker is gone, and its number is another user's process by now.
+        /// The process that made a connection is gone, and its number is another user's process by now.
         @Test func aProcessOfTheSameNumberDoesNotWorkForAClaim() throws {
             try users(prepare: "mkdir -m 777 shared; echo old >shared/doc; chmod 666 shared/doc", #"""
                 bob = User(BOB, """if 1:
@@ -295,7 +295,7 @@ extension MountTests {
                 """#)
         }
 
-        /// What is changed beside the mount is repeated on it by path, so that watches hear of it: not somebody else's watch.
+        /// What is changed beside the mount is replayed on it by path, so that watches hear of it: not somebody else's watch.
         @Test func whoSwapsFoldersHearsNoNamesByAWatch() throws {
             try users(prepare: "mkdir -m 777 shared", #"""
                 import ctypes
@@ -348,7 +348,7 @@ extension MountTests {
                 with open(S + "/shared/mark", "w"): pass
                 end = time.monotonic() + 60
                 while "mark" not in names(watch):
-                    assert time.monotonic() < end, "nothing is repeated"
+                    assert time.monotonic() < end, "nothing is replayed"
                     time.sleep(0.02)
                 bob.tell()
                 assert json.loads(bob.said()) == [], "told of"

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension MountTests {
-    /// What a user's supplementary groups may read is within reach, whichever way they ask.
+    /// What a user's supplementary groups may read is accessible, whichever way they ask.
     struct GroupAccessTests {
         private static let alice = Account.alice
         private static let team = 61_009
@@ -71,7 +71,7 @@ extension MountTests {
             }
         }
 
-        /// An ordinary user's daemon cannot ask as others what they may reach.
+        /// An ordinary user's daemon cannot ask as others what they may access.
         @Test func anOrdinaryUsersMountShowsOthersNothing() throws {
             let mount = try Mount(.user)
             defer { mount.end() }

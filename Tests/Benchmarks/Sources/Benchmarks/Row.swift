@@ -41,7 +41,7 @@ enum LimitedRow: String, CaseIterable {
     /// The share of reads that see parts of two versions, or of none: two programs save a document of up to 256 KiB over and
     /// over while two others read it.
     case tornReads = "torn-reads"
-    /// The daemon's resident memory, once the mount answers and the first gather of a small store is done.
+    /// The daemon's resident memory, once the mount answers and the first scan of a small store is done.
     case memoryAtStart = "memory-start"
     /// After every one of 100,000 files was looked at.
     case memoryAfterWalk = "memory-walked"
