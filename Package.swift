@@ -19,8 +19,7 @@ let package = Package(
     targets: [
         // Linux calls that Glibc's module map leaves out, behind plain declarations.
         .target(
-            name: "CLinux", path: "Sources/CLinux", cSettings: [.define("_GNU_SOURCE")],
-            linkerSettings: [.linkedLibrary("uring")]),
+            name: "CLinux", path: "Sources/CLinux", cSettings: [.define("_GNU_SOURCE")]),
         .target(
             name: "StorePrimitives",
             dependencies: ["CLinux", .product(name: "SystemPackage", package: "swift-system")]),
@@ -90,7 +89,7 @@ let package = Package(
         .target(
             name: "FuseServer",
             dependencies: ["CFuse", "CLinux", "StorePrimitives", .product(name: "SystemPackage", package: "swift-system")],
-            path: "Mount/FuseServer", exclude: ["README.md", "Ring/README.md"]),
+            path: "Mount/FuseServer", exclude: ["README.md"]),
         .target(
             name: "ProcessInspection", dependencies: ["Coordination", "StorePrimitives", "CLinux", .product(name: "SystemPackage", package: "swift-system")],
             path: "Mount/ProcessInspection"),

@@ -20,7 +20,6 @@
 #define QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP (1u << 4) // flags2
 #define QUIRE_FUSE_NOTIFY_INC_EPOCH 8             // a notification's code, where an answer has its error
 #define QUIRE_FUSE_NOTIFY_RESEND 7                // Linux 6.9
-#define QUIRE_FUSE_OVER_IO_URING (1u << 9)        // flags2
 #define QUIRE_FOPEN_DIRECT_IO (1u << 0)
 #define QUIRE_FOPEN_NOFLUSH (1u << 5)
 #define QUIRE_FOPEN_PASSTHROUGH (1u << 7)
@@ -86,22 +85,6 @@ struct quire_open_out {
     uint64_t fh;
     uint32_t open_flags;
     int32_t backing_id;
-};
-
-// FUSE over io_uring (Linux 6.14, Documentation/filesystems/fuse/fuse-io-uring.rst).
-#define QUIRE_FUSE_RING_REGISTER 1
-#define QUIRE_FUSE_RING_COMMIT_AND_FETCH 2
-struct quire_ring_headers {
-    uint8_t in_out[128];    // quire_in_header; quire_out_header in the answer
-    uint8_t operation[128]; // the operation's own struct
-    uint64_t flags, commit_id;
-    uint32_t payload_size, padding;
-    uint64_t reserved;
-};
-struct quire_ring_command {
-    uint64_t flags, commit_id;
-    uint16_t queue;
-    uint8_t padding[6];
 };
 
 struct quire_backing_map {

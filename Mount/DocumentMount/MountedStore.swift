@@ -93,7 +93,6 @@ public final class MountedStore: Sendable {
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
         tuning.sharesByUser = privileges.actsForCallers
-        tuning.rings = configuration.options.rings == .on
         do throws(Errno) {
             session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
             fileSystem.session.set(session)
@@ -140,8 +139,7 @@ public final class MountedStore: Sendable {
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
         let starter = NamedThread("quire-start") { onReady() }
         let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
-        var refusal: Errno?
-        do throws(Errno) { try session.serve(lettingGo: lettingGo) } catch { refusal = error }
+        session.serve(lettingGo: lettingGo)
         isEnding.store(true, ordering: .relaxed)
         starter.join()
         sweeper?.join()
@@ -161,10 +159,6 @@ public final class MountedStore: Sendable {
         events.stop()
         kernelNames.collect()
         indexer.stop()
-        if let refusal {
-            throw MountFailure(
-                "\(configuration.mountPointText): the kernel refused requests by io_uring: \(refusal); mount with -o uring=off")
-        }
     }
 
     /// Takes the mount away; `serve` returns. Files still open fail from then on. From any thread.
@@ -173,9 +167,6 @@ public final class MountedStore: Sendable {
     public var isReadOnly: Bool { configuration.options.readOnly }
 
     public var passthroughGranted: Bool { session.passthroughGranted }
-
-    /// Whether requests come by io_uring.
-    public var ringsGranted: Bool { session.ringsGranted }
 
     // MARK: Opening
 

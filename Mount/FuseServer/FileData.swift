@@ -7,16 +7,10 @@ import SystemPackage
 public enum FileData {}
 
 extension Reply where Answer == FileData {
-    /// Answers with what `descriptor` holds at `offset`: read straight into a ring's place, else into memory.
+    /// Answers with what `descriptor` holds at `offset`: read into memory.
     /// Short at the end of the file, and only there: the kernel takes a short answer for the end. An error if any of it cannot be read, upon
     /// which the kernel asks page by page.
     public consuming func succeed(from descriptor: Int32, at offset: Int64, count: Int) {
-        if let place = RingRequest.current {
-            let length = quire_read_all(descriptor, place.payload, min(count, place.capacity), off_t(offset))
-            guard length >= 0 else { return fail(Errno(rawValue: CInt(clamping: -length))) }
-            fuse_reply_buf(take(), place.payload.assumingMemoryBound(to: CChar.self), length)
-            return
-        }
         quire_reply_from_fd(take(), descriptor, count, off_t(offset))
     }
 

@@ -33,7 +33,7 @@ extension FuseSession {
     /// Whether files are open, or requests waiting or being worked on.
     private var isInUse: Bool {
         var requests = pollfd(fd: device, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
-        return fileSystem.hasOpenFiles || dispatcher.isBusy || ringServers.withLock { $0.contains { $0.isWorking } }
+        return fileSystem.hasOpenFiles || dispatcher.isBusy
             || poll(&requests, 1, 0) == 1 && requests.revents & Int16(truncatingIfNeeded: POLLIN) != 0
     }
 

@@ -8,25 +8,15 @@ public import SystemPackage
 extension FuseSession {
     var isEnding: Bool { fuse_session_exited(session) != 0 }
 
-    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`. Throws what the kernel refused its rings with,
-    /// after it had agreed to them: the mount ends then.
+    /// Serves until the mount is gone: unmounted by anyone, or `unmount()`.
     ///
     /// - Parameter lettingGo: called when requests are served no more; other descriptors of the device are to be closed by then.
-    public func serve(lettingGo: () -> Void) throws(Errno) {
+    public func serve(lettingGo: () -> Void) {
         // The first request is INIT: its answer decides how the others come.
         start("quire-serve-0") { [self] in serveRequests(dispatcher.slots[0]) }
         channel.agreed.wait()
-        let refusal = Mutex<Errno?>(nil)
-        if channel.ringsGranted, let rings = channel.rings {
-            dispatcher.readsByOne()
-            startRings(rings) { [self] error in
-                refusal.withLock { $0 = $0 ?? error }
-                unmount()
-            }
-        } else {
-            for (index, slot) in dispatcher.slots.enumerated().dropFirst() {
-                start("quire-serve-\(index)") { [self] in serveRequests(slot) }
-            }
+        for (index, slot) in dispatcher.slots.enumerated().dropFirst() {
+            start("quire-serve-\(index)") { [self] in serveRequests(slot) }
         }
         let pulse = NamedThread("quire-pulse") { [dispatcher] in dispatcher.watch() }
         while running.load(ordering: .relaxed) > 0 { allEnded.wait() }
@@ -39,18 +29,6 @@ extension FuseSession {
         notifier.stop()
         lettingGo()
         disconnect()
-        if let refused = refusal.withLock({ $0 }) { throw refused }
-    }
-
-    private func startRings(_ rings: KernelRings, onRefusal refused: @escaping @Sendable (Errno) -> Void) {
-        let servers = rings.servers(self)
-        ringServers.withLock { $0 = servers }
-        for (index, server) in servers.enumerated() {
-            start("quire-ring-\(index)") { [self] in
-                fileSystem.prepareThread()
-                do throws(Errno) { try server.run() } catch { refused(error) }
-            }
-        }
     }
 
     private func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
@@ -110,8 +88,6 @@ extension FuseSession {
             if KernelChannel.mayWait(buffer) { dispatcher.giveSeat(slot) }
             answer(&buffer)
             dispatcher.ended(slot, began: began, at: Self.microseconds)
-            // Only FORGET and INTERRUPT come this way then: many at once cost less.
-            if channel.ringsGranted { usleep(1_000) }
         }
         ended()
     }
@@ -162,12 +138,6 @@ extension FuseSession {
             now = Self.microseconds
             if now - before > RequestDispatcher.longestYield { return dispatcher.processorsAreBusy(at: now) }
         } while now - start < 50
-    }
-
-    /// A request that came by a ring.
-    func process(_ buffer: inout fuse_buf) {
-        channel.received(buffer.mem, count: buffer.size)
-        answer(&buffer)
     }
 
     private func answer(_ buffer: inout fuse_buf) {

@@ -15,7 +15,6 @@ public final class FuseSession: @unchecked Sendable {
     public private(set) var place = MountPlace(path: [], connection: 0)
     let dispatcher: RequestDispatcher
     let serving = Mutex<[NamedThread]>([])
-    let ringServers = Mutex<[RingServer]>([])
     let running = Atomic<Int>(0)
     let allEnded = Signal()
     let isDetached = Atomic<Bool>(false)
@@ -28,8 +27,6 @@ public final class FuseSession: @unchecked Sendable {
         public var sharesByUser = false
         /// Asks for kernel passthrough of reads and writes (Linux 6.9, CAP_SYS_ADMIN).
         public var passthrough = false
-        /// Asks for requests by io_uring instead of read(2) of the device (Linux 6.14, see `KernelRings`).
-        public var rings = false
         /// The largest write request, in bytes; the kernel's limit is 1 MiB.
         public var maximumWrite: UInt32 = 1 << 20
         public init() {}
@@ -45,8 +42,7 @@ public final class FuseSession: @unchecked Sendable {
     ) throws(Errno) {
         self.fileSystem = fileSystem
         self.tuning = tuning
-        let rings = tuning.rings ? KernelRings(threads: tuning.threads, capacity: Int(tuning.maximumWrite)) : nil
-        channel = KernelChannel(wantsPassthrough: tuning.passthrough, rings: rings)
+        channel = KernelChannel(wantsPassthrough: tuning.passthrough)
         dispatcher = RequestDispatcher(threads: tuning.threads, cores: Int(cl_usable_processors()), limits: limits)
         defer { dispatcher.onLate = { [unowned self] in fail($0, .resourceBusy) } }
         var arguments = fuse_args()
@@ -111,9 +107,6 @@ public final class FuseSession: @unchecked Sendable {
     /// Whether the kernel granted passthrough. Known once the first request was served.
     public var passthroughGranted: Bool { channel.passthroughGranted }
 
-    /// Whether requests come by io_uring. Known once the mount answers.
-    public var ringsGranted: Bool { channel.ringsGranted }
-
     /// The INIT exchange: what the kernel offers and what we take.
     func negotiate(_ connection: UnsafeMutablePointer<fuse_conn_info>) {
         func want(_ capability: Int, _ wanted: Bool = true) {
@@ -125,9 +118,8 @@ public final class FuseSession: @unchecked Sendable {
         want(Int(FUSE_CAP_POSIX_ACL))
         want(Int(FUSE_CAP_PARALLEL_DIROPS))  // passed on by KernelChannel
         want(Int(FUSE_CAP_IOCTL_DIR))
-        // A wait for a lock must not keep a ring's place, see KernelRings: the kernel keeps the locks then.
-        want(Int(FUSE_CAP_POSIX_LOCKS), !channel.ringsOffered)
-        want(Int(FUSE_CAP_FLOCK_LOCKS), !channel.ringsOffered)
+        want(Int(FUSE_CAP_POSIX_LOCKS))
+        want(Int(FUSE_CAP_FLOCK_LOCKS))
         want(Int(FUSE_CAP_CACHE_SYMLINKS))  // a node's target never changes
         want(Int(FUSE_CAP_AUTO_INVAL_DATA))
         want(Int(FUSE_CAP_READDIRPLUS))

@@ -5,14 +5,13 @@ internal import StorePrimitives
 internal import Synchronization
 import SystemPackage
 
-/// The bytes between the kernel and libfuse. Three things are done here that libfuse 3.14 has no call for, most of them by
+/// The bytes between the kernel and libfuse. Two things are done here that libfuse 3.14 has no call for, most of them by
 /// changing what passes through; later versions of libfuse pass through the same channel, so one way serves all.
 ///
 /// - The INIT answer is given the flags that libfuse does not know: kernel passthrough, and HANDLE_KILLPRIV_V2, which spares
 ///   a GETXATTR of security.capability before each write (the kernel then trusts the daemon to strip setuid, setgid and
 ///   capabilities on write, truncate and chown, as every Linux file system does). And PARALLEL_DIROPS, which libfuse before
 ///   3.17 knows but does not pass on (libfuse #861): without it one lookup in a folder waits for the other.
-/// - Answers to requests that came by a ring go back by it (`KernelRings`).
 /// - TMPFILE is handed to libfuse as a CREATE of the name "/", which no CREATE can have.
 final class KernelChannel: Sendable {
     /// The bits to add to the INIT answer, once the request is known; zero before and after.
@@ -24,24 +23,14 @@ final class KernelChannel: Sendable {
     }
     private let negotiation = Mutex(Negotiation())
     private let wantsPassthrough: Bool
-    let rings: KernelRings?
     /// The INIT answer was sent, or none will be.
     let agreed = Signal()
     /// Whether the INIT exchange is over; afterwards nothing is looked at but the opcode of a request.
     private let isNegotiated = Atomic<Bool>(false)
 
-    init(wantsPassthrough: Bool, rings: KernelRings?) {
-        self.wantsPassthrough = wantsPassthrough
-        self.rings = rings
-    }
+    init(wantsPassthrough: Bool) { self.wantsPassthrough = wantsPassthrough }
 
     var passthroughGranted: Bool { negotiation.withLock { $0.passthroughGranted } }
-    var ringsGranted: Bool { areRingsGranted.load(ordering: .relaxed) }
-    private let areRingsGranted = Atomic<Bool>(false)
-    /// Known when INIT is at hand.
-    var ringsOffered: Bool {
-        rings != nil && negotiation.withLock { $0.offeredFlags2 & QUIRE_FUSE_OVER_IO_URING != 0 }
-    }
 
     func received(_ bytes: UnsafeMutableRawPointer, count: Int) {
         guard count >= MemoryLayout<quire_in_header>.size else { return }
@@ -64,11 +53,9 @@ final class KernelChannel: Sendable {
         }
     }
 
-    /// Sends an answer or a notification: by the ring that the request came by, else by the device, as writev(2).
+    /// Sends an answer or a notification, as writev(2).
     func send(_ device: Int32, _ vector: UnsafeMutablePointer<iovec>, count: Int32) -> Int {
-        if isNegotiated.load(ordering: .relaxed) {
-            return KernelRings.take(vector, count: Int(count)) ?? writev(device, vector, count)
-        }
+        if isNegotiated.load(ordering: .relaxed) { return writev(device, vector, count) }
         let isAgreement = completeAgreement(vector, count: count)
         let sent = writev(device, vector, count)
         if isAgreement {
@@ -111,11 +98,6 @@ final class KernelChannel: Sendable {
             if state.offeredFlags2 & QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP != 0 {
                 answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
                 answer.pointee.flags2 |= QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP
-            }
-            if rings != nil, state.offeredFlags2 & QUIRE_FUSE_OVER_IO_URING != 0 {
-                answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
-                answer.pointee.flags2 |= QUIRE_FUSE_OVER_IO_URING
-                areRingsGranted.store(true, ordering: .relaxed)
             }
             return true
         }

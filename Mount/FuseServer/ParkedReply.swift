@@ -8,13 +8,12 @@ public final class ParkedReply<Answer>: @unchecked Sendable {
     private let request: fuse_req_t
     private var listener: InterruptListener!
 
-    /// On the thread that the request came to, by the device.
+    /// On the thread that the request came to.
     ///
     /// - Parameter interrupted: called when the waiting caller gets a signal, on a serving thread. It may answer, by
     ///   `answerInterrupt`.
     public init(_ reply: consuming Reply<Answer>, interrupted: @escaping @Sendable (ParkedReply) -> Void) {
         request = reply.request
-        precondition(reply.canWait, "a ring's place is not to be kept waiting, see KernelRings")
         self.reply = Mutex(consume reply)
         listener = InterruptListener { [unowned self] in interrupted(self) }
     }

@@ -11,9 +11,6 @@ public struct Reply<Answer>: ~Copyable, @unchecked Sendable {
 
     deinit { fuse_reply_err(request, EIO) }
 
-    /// Whether the answer may come later (`ParkedReply`): the request came by the device.
-    public var canWait: Bool { RingRequest.current == nil }
-
     public consuming func fail(_ error: Errno) {
         let request = self.request
         discard self

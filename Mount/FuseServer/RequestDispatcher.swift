@@ -186,13 +186,6 @@ final class RequestDispatcher: @unchecked Sendable {
     /// Whoever looked out and let others go first got the processor back late.
     func processorsAreBusy(at time: Int) { busyUntil.store(time &+ Self.busyTime, ordering: .relaxed) }
 
-    /// From now on one thread reads.
-    func readsByOne() {
-        pthread_mutex_lock(lock)
-        (seats, maximumSeats) = (1, 1)
-        pthread_mutex_unlock(lock)
-    }
-
     /// Whether a request is being worked on.
     var isBusy: Bool { !shares.isEmpty || slots.contains { $0.progress.load(ordering: .relaxed) % 2 == 1 } }
 

@@ -9,7 +9,7 @@ final class StubMount: MountService {
 
     static let status = MountStatus(
         pid: 42, version: "1", mode: .beside, system: false, readOnly: false, store: DocumentPath("/store".utf8),
-        mountpoint: DocumentPath([0x2f, 0xff]), passthrough: false, passthroughReason: "no privilege", uring: true,
+        mountpoint: DocumentPath([0x2f, 0xff]), passthrough: false, passthroughReason: "no privilege",
         gather: .init(state: "done", documents: 3, folders: 2),
         openSaves: [
             .init(path: DocumentPath("/store/b".utf8), pid: 8, process: "cp", state: "open", age: 1.5, idle: 0.5, bytes: 4096)

@@ -20,18 +20,17 @@ extension Coordinator {
 
     /// What is to become of an open at a guarded gate. `path`: the document's.
     /// - Parameters:
-    ///   - canWait: whether the request may be kept waiting.
     ///   - asksPresenters: whether it is one that presenters save for.
-    func admit(_ open: WaitingOpen, of path: StorePath, canWait: Bool, asksPresenters: () -> Bool) -> Admission {
+    func admit(_ open: WaitingOpen, of path: StorePath, asksPresenters: () -> Bool) -> Admission {
         if let pass = passIfUnconcerned(path) { return .pass(pass) }
         let opener = writers.claimant(of: open.caller)
-        let asksPresenters = open.reads && canWait && asksPresenters()
+        let asksPresenters = open.reads && asksPresenters()
         var (excluding, saving) = (ItemRights(), ItemRights())
         while true {
             let admission = change { state, actions -> Admission? in
                 if open.wasInterrupted { return .interrupted }
                 if open.writes, let claim = exclusion(of: opener, writing: path, &excluding, state) {
-                    guard canWait, open.deadline > Self.now, park(open, &state) else { return .refused(.resourceBusy) }
+                    guard open.deadline > Self.now, park(open, &state) else { return .refused(.resourceBusy) }
                     open.claim = claim
                     actions.wakesThread = true
                     return .waits

@@ -11,8 +11,6 @@ extension MountedFileSystem {
         guard !isWorkingCopy(node), let path = saves.path(of: node)
         else { return answer(node, flags: flags, caller, reply) }
         let wasAsked = coordinator.asked.take(caller.thread)
-        let canWait = reply.canWait
-        guard canWait else { return openAtOnce(open, of: path, reply) }
         // Kept by the coordinator as long as it waits, and until then by this.
         let parked = ParkedReply(reply) { [unowned self, weak open] _ in
             if let open { coordinator.interrupted(open) }
@@ -20,7 +18,7 @@ extension MountedFileSystem {
         open.parked = parked
         // Before the coordinator knows of it: from then on another thread may answer, which ends the listening.
         parked.listen()
-        switch coordinator.admit(open, of: path, canWait: true, asksPresenters: { !wasAsked && self.journal.mayAskPresenters(caller) }) {
+        switch coordinator.admit(open, of: path, asksPresenters: { !wasAsked && self.journal.mayAskPresenters(caller) }) {
         case .waits: return
         case .interrupted: parked.fail(.interrupted)
         case .refused(let error): parked.fail(error)
@@ -28,14 +26,6 @@ extension MountedFileSystem {
             defer { coordinator.passed(pass) }
             parked.end { reply in answer(node, flags: flags, caller, reply) }
         }
-    }
-
-    /// A request that holds a ring's place cannot wait.
-    private func openAtOnce(_ open: WaitingOpen, of path: StorePath, _ reply: consuming Reply<OpenedFile>) {
-        guard case .pass(let pass) = coordinator.admit(open, of: path, canWait: false, asksPresenters: { false })
-        else { return reply.fail(.resourceBusy) }
-        defer { coordinator.passed(pass) }
-        answer(open.node, flags: open.flags, open.caller, reply)
     }
 
     /// What an open has waited for is over. On the coordinator's thread.

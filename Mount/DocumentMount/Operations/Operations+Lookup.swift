@@ -8,9 +8,7 @@ extension MountedFileSystem {
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
         if let item = table.node(parent).item {
             if let folder = item as? ThumbnailFolder, let picture = unrendered(name, in: folder, caller) {
-                if reply.canWait { return wait(for: picture, caller, in: parent, EntryName(copying: name), reply) }
-                // It is there at a later lookup.
-                picture.service.render(picture.path, isFolder: picture.isFolder, picture.size, .awaited, for: caller.uid)
+                return wait(for: picture, caller, in: parent, EntryName(copying: name), reply)
             }
             if let folder = item as? any PreviewTreeItem {
                 let name = EntryName(copying: name)

@@ -9,13 +9,6 @@ public struct MountOptions: Hashable, Sendable {
         case off
     }
 
-    public enum Rings: String, CaseIterable, Sendable {
-        /// Requests come by io_uring where the kernel has that (Linux 6.14) and it is on, or can be turned on. Locks are the
-        /// kernel's then.
-        case on
-        case off
-    }
-
     public enum VirtualFolderMode: String, CaseIterable, Sendable {
         /// Shown by readdir of the mount's root.
         case listed
@@ -36,7 +29,6 @@ public struct MountOptions: Hashable, Sendable {
     public var allowOther = false
     public var readOnly = false
     public var passthrough = Passthrough.auto
-    public var rings = Rings.off
     public var restarting = Restarting.on
     public var virtualFolders = VirtualFolderMode.listed
     /// A mount point beside the store may have entries, which the mount hides.
@@ -73,7 +65,8 @@ public struct MountOptions: Hashable, Sendable {
         if try applySaveOption(name, value) { return }
         switch name {
         case "passthrough": passthrough = try Self.choice(name, value)
-        case "uring": rings = try Self.choice(name, value)
+        // Earlier versions took the kernel's requests through io_uring with it.
+        case "uring": break
         case "restart": restarting = try Self.choice(name, value)
         case "virtual": virtualFolders = try Self.choice(name, value)
         case _ where Self.isForMountCommand(name): break
@@ -131,7 +124,7 @@ public struct MountOptions: Hashable, Sendable {
     /// The known option that differs least from `name`, if by two fifths of its letters at most.
     private static func nearest(to name: String) -> String? {
         let known =
-            ["allow_other", "nonempty", "passthrough", "uring", "restart", "virtual", "ro", "rw"]
+            ["allow_other", "nonempty", "passthrough", "restart", "virtual", "ro", "rw"]
             + saveOptionNames + opposites.keys + withoutEffect
         let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
         guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2

@@ -4,8 +4,7 @@ import FuseServer
 import StorePrimitives
 import SystemPackage
 
-/// Requests in `.previews` that wait until something is made. Where they cannot wait (io_uring) it is made all the same, and they
-/// are to be made again: EAGAIN.
+/// Requests in `.previews` that wait until something is made.
 extension MountedFileSystem {
     /// Answers when all that a request needs of a preview is there, one after the other, or will not be: what was made may be of a
     /// version that was overtaken meanwhile.
@@ -19,10 +18,6 @@ extension MountedFileSystem {
         let left = deadline - cl_monotonic_ns()
         guard attempts > 0, left > 0, let need = needed() else { return answer(reply) }
         let (service, document) = (item.service, item.document)
-        guard reply.canWait else {
-            service.make(need, of: document, for: PreviewService.Request(user: caller.uid, isWaiting: { true }, completion: {}))
-            return reply.fail(.resourceTemporarilyUnavailable)
-        }
         guard let share = TakenShare(.waitingLookups, of: shares, for: caller.uid) else { return reply.fail(.resourceBusy) }
         let lookups = service.thumbnails.lookups
         let awaited = PendingLookups.Awaited(reply, caller, share, in: lookups, timeout: left) { [unowned self] reply in

@@ -12,7 +12,6 @@
 #include "mounts.h"
 #include "processes.h"
 #include "replay.h"
-#include "ring.h"
 #include "versions.h"
 #include "watch.h"
 

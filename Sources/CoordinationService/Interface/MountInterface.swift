@@ -143,7 +143,7 @@ enum MountInterface {
         # knownFiles the files that the kernel knows, listingsMade the lists made of
         # virtual folders, thumbnailsDrawn, thumbnailsRefused and thumbnailsWaiting what
         # they say. thumbnailTrouble: why none can be drawn. passthroughReason: why the kernel cannot read and write the
-        # documents by itself. uring: whether the kernel's requests come by io_uring.
+        # documents by itself.
         # relays: programs of these names count as serving others' files.
         # deaths: of this store's daemons, the last twenty, oldest first.
         type Status (
@@ -156,7 +156,6 @@ enum MountInterface {
           mountpoint: string,
           passthrough: bool,
           passthroughReason: ?string,
-          uring: bool,
           gather: Gather,
           openSaves: []OpenSave,
           openWriters: []OpenWriter,

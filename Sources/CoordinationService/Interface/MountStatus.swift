@@ -107,8 +107,6 @@ public struct MountStatus: Codable, Hashable, Sendable {
     public var passthrough: Bool
     /// Why there is no passthrough; nil when there is.
     public var passthroughReason: String?
-    /// Whether the kernel's requests come by io_uring.
-    public var uring: Bool
     public var gather: Gather
     public var openSaves: [OpenSave]
     public var openWriters: [OpenWriter]
@@ -126,7 +124,7 @@ public struct MountStatus: Codable, Hashable, Sendable {
 
     public init(
         pid: Int32, version: String, mode: Mode, system: Bool, readOnly: Bool, store: DocumentPath,
-        mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, uring: Bool, gather: Gather,
+        mountpoint: DocumentPath, passthrough: Bool, passthroughReason: String?, gather: Gather,
         openSaves: [OpenSave], openWriters: [OpenWriter], coordination: CoordinationStatus, shares: [Share],
         relays: [String], thumbnailTrouble: String?, deaths: [Death] = [], counters: [String: Int]
     ) {
@@ -139,7 +137,6 @@ public struct MountStatus: Codable, Hashable, Sendable {
         self.mountpoint = mountpoint
         self.passthrough = passthrough
         self.passthroughReason = passthroughReason
-        self.uring = uring
         self.gather = gather
         self.openSaves = openSaves
         self.openWriters = openWriters

@@ -23,7 +23,6 @@ struct MountCommand: ParsableCommand {
               allow_other                  other users may use the mount, each with their own rights
               ro                           nothing can be changed through the mount
               passthrough=auto|off         let the kernel read and write documents itself where it can (auto)
-              uring=on|off                 take the kernel's requests by io_uring where it can (off)
               restart=on|off               mount again when the daemon died of anything but its own end (on)
               virtual=listed|hidden|off    .recents, .tags, .thumbnails: shown, reached by name only, or not there (listed)
               nonempty                     the mount point beside the store may have entries, which are hidden

@@ -9,7 +9,7 @@ struct StatusCommand: ParsableCommand {
         discussion: """
             Shows every Quire mount, or the one that PATH is in. With --json: an array of mounts, or with PATH one \
             object. Keys: state (serving, dead, unreachable), mountpoint, store, and while serving pid, version, mode \
-            (inPlace, beside), system, readOnly, passthrough, passthroughReason, uring, gather {state, documents, \
+            (inPlace, beside), system, readOnly, passthrough, passthroughReason, gather {state, documents, \
             folders}, openSaves [{path, pid, process, state, age, idle, \
             bytes}], openWriters [{path, pid, process, reason, explanation}], counters, relays, thumbnailTrouble, deaths [{time, reason}], \
             shares [{resource, used, limit, usedByAll, limitOfAll, answer, reason}], coordination {claims [{id, state, \

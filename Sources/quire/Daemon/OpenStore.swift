@@ -39,7 +39,7 @@ final class ServedMount: ServedStore, MountService {
             pid: getpid(), version: quireVersion, mode: configuration.isInPlace ? .inPlace : .beside,
             system: configuration.isSystem, readOnly: store.isReadOnly,
             store: DocumentPath(configuration.store), mountpoint: DocumentPath(configuration.mountPoint),
-            passthrough: store.passthroughGranted, passthroughReason: store.passthroughReason, uring: store.ringsGranted,
+            passthrough: store.passthroughGranted, passthroughReason: store.passthroughReason,
             gather: .init(state: gather.state, documents: gather.documents, folders: gather.folders),
             openSaves: store.openSaves(for: Credentials(peer)).map {
                 .init(

@@ -41,7 +41,7 @@ enum SystemChecks {
         let isRoot = getuid() == 0
         return [
             device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(), fstab(),
-            passthrough(), rings(isRoot: isRoot), attributes(of: folder), openFiles(), watches(), thumbnails(), exports(of: folder),
+            passthrough(), attributes(of: folder), openFiles(), watches(), thumbnails(), exports(of: folder),
         ]
     }
 
@@ -147,23 +147,6 @@ enum SystemChecks {
                 remedy: "mounts of ordinary users work without, slower")
         }
         return SystemCheck("passthrough", .ok, "kernel \(release), CAP_SYS_ADMIN")
-    }
-
-    private static func rings(isRoot: Bool) -> SystemCheck {
-        let path = "/sys/module/fuse/parameters/enable_uring"
-        let remedy = "as root: echo Y >\(path), and for good: echo options fuse enable_uring=1 >/etc/modprobe.d/fuse.conf"
-        guard let file = try? Descriptor(opening: path, flags: O_RDONLY) else {
-            return SystemCheck(
-                "io_uring", .advice, "this kernel's FUSE does not know it",
-                remedy: "with Linux 6.14 or newer, mounts with -o uring=on answer apps sooner")
-        }
-        var letter: UInt8 = 0
-        guard cl_read(file.number, &letter, 1) == 1, letter == UInt8(ascii: "Y") else {
-            return isRoot
-                ? SystemCheck("io_uring", .ok, "off for FUSE; root's mount with -o uring=on turns it on")
-                : SystemCheck("io_uring", .advice, "off for FUSE: -o uring=on has no effect", remedy: remedy)
-        }
-        return SystemCheck("io_uring", .ok, "on for FUSE: mounts with -o uring=on use it")
     }
 
     private static func attributes(of folder: [UInt8]) -> SystemCheck {

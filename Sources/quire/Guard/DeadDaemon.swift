@@ -42,7 +42,7 @@ struct DeadDaemon {
         }
     }
 
-    /// Requests that came by io_uring are not handed out again, nor is any before Linux 6.9.
+    /// Before Linux 6.9 no request is handed out again.
     private static let maximumPauses: Int32 = 50
 
     /// Root can always do so; the owner of a mount can where the control file system is mounted.

@@ -51,9 +51,6 @@ static const char backups[] = {
 static const char limits[] = {
 #embed "limits.md" suffix(, 0)
 };
-static const char io_uring[] = {
-#embed "io-uring.md" suffix(, 0)
-};
 static const char files[] = {
 #embed "files.md" suffix(, 0)
 };
@@ -78,7 +75,6 @@ static const struct help_topic topics[] = {
     {"users", users},
     {"backups", backups},
     {"limits", limits},
-    {"io-uring", io_uring},
     {"files", files},
     {"troubleshooting", troubleshooting},
     {NULL, NULL},

@@ -84,7 +84,6 @@ struct MountReport: Encodable {
             "  mode         \(place), \(extent)\(status.readOnly ? ", read-only" : "")",
             "  daemon       process \(status.pid), version \(status.version)",
             "  passthrough  \(passthrough)",
-            "  io_uring     \(status.uring ? "yes" : "no")",
             "  gather       \(gather)",
             "  saves        \(status.openSaves.isEmpty ? "none" : "\(status.openSaves.count)")",
         ]

@@ -22,7 +22,7 @@ struct MountedThumbnails: ThumbnailSource {
             do throws(Errno) {
                 return Descriptor(owning: try check(withCString(picture) { cl_openat(AT_FDCWD, $0, O_RDONLY, 0) }))
             } catch .noSuchFileOrDirectory {
-                // A lookup waits for ten seconds, or not at all (io_uring); others may be before it.
+                // A lookup waits for ten seconds; others may be before it.
                 if let reason = try reason(path) { throw CommandFailure("\(shown(path)): \(reason)") }
                 guard cl_monotonic_ns() < deadline else {
                     throw CommandFailure("\(shown(path)): it was not drawn in \(Self.timeout / 1_000_000_000) seconds; try again")

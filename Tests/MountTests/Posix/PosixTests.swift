@@ -50,16 +50,6 @@ extension MountTests {
             try withMount(account, account.options + ["passthrough=off"]) { mount in try expectNoDifferences(mount) }
         }
 
-        @Test(arguments: [["uring=on"], ["uring=on", "passthrough=off"]])
-        func requestsByRingMakeNoDifference(options: [String]) throws {
-            let known = options.count == 1 ? Self.ofPassthrough : []
-            try withMount(.root, Account.root.options + options) { mount in
-                let kernelHasRings = access("/sys/module/fuse/parameters/enable_uring", F_OK) == 0
-                #expect(try mount.quire("status", "--json", mount.path).output.contains("\"uring\" : \(kernelHasRings)"))
-                try expectNoDifferences(mount, besides: Self.ofEveryFuse + Self.ofSaves + known)
-            }
-        }
-
         @Test func theMountBehavesAsTmpfs() throws {
             try withMount(in: "/dev/shm") { mount in
                 try expectNoDifferences(mount, on: "tmpfs", besides: Self.ofEveryFuse + Self.ofSaves + Self.ofPassthrough)
@@ -89,7 +79,6 @@ extension MountTests {
 
         static let mounts: [(Account, [String])] = [
             (.root, Account.root.options), (.root, Account.root.options + ["passthrough=off"]), (.user, []),
-            (.root, Account.root.options + ["passthrough=off,uring=on"]),
         ]
 
         @Test(arguments: mounts)

@@ -107,7 +107,7 @@ extension MountTests {
         }
 
         /// Not the end of the file, though something was read before.
-        @Test(arguments: [SaveMount.rootWithoutPassthrough, .user, .userWithRings])
+        @Test(arguments: [SaveMount.rootWithoutPassthrough, .user])
         func aFailedReadIsAnError(kind: SaveMount) throws {
             try withFailingStore(kind) { (mount: Mount) throws in
                 #expect(try mount.python("""

@@ -4,7 +4,7 @@ import Testing
 extension MountTests {
     /// Who watches a document itself hears of a save as of a save by rename (rule 15).
     struct SaveWatchTests {
-        @Test(arguments: SaveMount.accounts + [.rootWithRings])
+        @Test(arguments: SaveMount.accounts)
         func aWatchOnTheDocumentHearsOfASave(kind: SaveMount) throws {
             try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
                 #expect(try mount.shell("""

@@ -4,21 +4,17 @@ import Testing
 
 /// What a mount for saves can be like: the three differ in who reads and writes a document, kernel or daemon.
 enum SaveMount: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case root, rootWithoutPassthrough, user, rootWithRings, userWithRings
-
-    /// Requests by io_uring change how a save's requests come, not what is done with them.
-    static let allCases: [SaveMount] = [.root, .rootWithoutPassthrough, .user]
+    case root, rootWithoutPassthrough, user
 
     /// Where the difference between kernel and daemon does not matter.
     static let accounts: [SaveMount] = [.root, .user]
 
     var testDescription: String { rawValue }
-    var account: Account { self == .user || self == .userWithRings ? .user : .root }
+    var account: Account { self == .user ? .user : .root }
     var options: [String] {
         switch self {
         case .root, .user: account.options
         case .rootWithoutPassthrough: account.options + ["passthrough=off"]
-        case .rootWithRings, .userWithRings: account.options + ["uring=on"]
         }
     }
 }
@@ -46,7 +42,7 @@ final class SharedMounts: Sendable {
         made.withLock { $0.mounts.removeValue(forKey: kind) }?.end()
     }
     func end() {
-        for kind in SaveMount.allCases + [.rootWithRings, .userWithRings] { end(kind) }
+        for kind in SaveMount.allCases { end(kind) }
     }
 }
 

@@ -10,7 +10,7 @@ extension MountTests {
         /// Three mounts, three numbers of savers, six readers: a million reads and more.
         static let readsOfEach = isLongRun ? 18_600 : 60
 
-        @Test(arguments: SaveMount.allCases + [.rootWithRings], [1, 2, 8])
+        @Test(arguments: SaveMount.allCases, [1, 2, 8])
         func noReadIsTorn(kind: SaveMount, savers: Int) throws {
             try withSharedMount(kind) { (mount: Mount) throws in
                 #expect(try mount.shell(

@@ -5,7 +5,7 @@ import Testing
 extension MountTests {
     /// What inotify users of the mount hear of changes made in the store by others.
     struct OutsideWatchTests {
-        private static let kinds = SaveMount.allCases + [.rootWithRings]
+        private static let kinds = SaveMount.allCases
 
         /// Runs a script while inotifywait watches a folder; what that heard, without opening and reading. `ended` waits for what
         /// was done until then. `step COUNT` waits until so many events were heard, so that each change is told by itself.

@@ -4,7 +4,7 @@ import Testing
 extension MountTests {
     /// Small documents that are only read come from the kernel's pages, which may never be older than the last write.
     @Suite(.sharedMounts) struct SmallReadTests {
-        private static let kinds: [SaveMount] = SaveMount.allCases + [.rootWithRings]
+        private static let kinds: [SaveMount] = SaveMount.allCases
 
         /// Changes a document in place in every way, and opens it anew after each, with and without a reader that has it open.
         @Test(arguments: kinds)

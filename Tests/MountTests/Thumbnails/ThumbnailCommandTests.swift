@@ -45,13 +45,6 @@ extension MountTests {
             }
         }
 
-        /// Requests by io_uring cannot wait; the command does.
-        @Test func withRingsTheCommandWaits() throws {
-            try withMount(.root, ["allow_other", "uring=on"], prepare: Self.documents) { (mount: Mount) throws in
-                #expect(try mount.attempt("quire thumbnail --warm --size normal .").output == "5 drawn, 1 not.\n")
-            }
-        }
-
         @Test func whyNothingCanBeKeptIsTold() throws {
             try withMount(.user, prepare: Self.documents + "; mkdir -p $XDG_CACHE_HOME/thumbnails; chmod 500 $XDG_CACHE_HOME/thumbnails") { (mount: Mount) throws in
                 try mount.refuses("quire thumbnail d/1.png", "/thumbnails: no thumbnail can be written there: Permission denied")
