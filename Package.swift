@@ -102,7 +102,7 @@ let package = Package(
             ],
             path: "Mount/DocumentMount",
             exclude: [
-                "Events", "Inodes", "Operations", "Previews", "Repeats", "Saves", "Snapshots", "DocumentRendering", "Virtual", "Workspaces",
+                "Events", "Inodes", "Operations", "Previews", "Replay", "Saves", "Snapshots", "Thumbnails", "Transactions", "Virtual",
             ].map { $0 + "/README.md" }),
         // The texts of `quire help`.
         .target(name: "HelpTopics", path: "Sources/quire/Help", sources: ["topics.c"]),

@@ -155,7 +155,7 @@ struct RequestSharesTests {
         var served: Set<UInt64> = []
         for _ in 0..<300 {
             guard let next = trial.shares.takeReady() else { break }
-            served.insert(next.claim.user)
+            served.insert(next.holding.user)
             _ = trial.shares.ended(next)
         }
         #expect(served == Set(users))

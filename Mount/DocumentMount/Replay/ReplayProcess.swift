@@ -25,7 +25,7 @@ final class ReplayProcess {
         case revalidate([UInt8])
         /// Opens a regular file for reading.
         case open([UInt8])
-        /// Compares the inodes that the kernel has cached at paths with those given; 0: nothing. CL_REPEAT_MOST bytes of them at most.
+        /// Compares the inodes that the kernel has cached at paths with those given; 0: nothing. CL_REPLAY_MOST bytes of them at most.
         case compare([(path: [UInt8], inode: UInt64)])
 
         /// As `cl_replay` takes it; nil if it is too long for a path.

@@ -31,10 +31,10 @@ enum {
 
 // Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's number (`mounts.h`)
 // in four bytes of the machine's order, the mount point, a NUL, the path, and for a move a NUL and the new path. To compare, a NUL and the
-// number in decimal, and as many more paths and numbers, each after a NUL, as fit into CL_REPEAT_MOST bytes. Nothing is done if
+// number in decimal, and as many more paths and numbers, each after a NUL, as fit into CL_REPLAY_MOST bytes. Nothing is done if
 // the mount point's path leads to another mount.
 int cl_replay(int channel, const void *request, size_t length);
-// Waits for the answer: 1 if it succeeded, 0 if not, to compare CL_REPEAT_DIFFERS and more for the first, second and so on that differs,
+// Waits for the answer: 1 if it succeeded, 0 if not, to compare CL_REPLAY_DIFFERS and more for the first, second and so on that differs,
 // and 0 if nothing is known; -ETIMEDOUT if it is not there yet, another negative errno if none comes.
 int cl_replayed(int channel, int milliseconds);
 // Whether a child has ended. It keeps its number until it is waited for.
