@@ -1,4 +1,4 @@
-import CLinux
+public import CLinux
 import Glibc
 public import SystemPackage
 

@@ -1,4 +1,4 @@
-import CLinux
+internal import CLinux
 public import SystemPackage
 
 /// An open file descriptor, closed when the last reference goes. Shared between a node, its handles and calls under way, so

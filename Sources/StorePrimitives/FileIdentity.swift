@@ -22,8 +22,7 @@ public struct FileIdentity: Hashable, Sendable {
 
     /// Of an open file; nil if it cannot be looked at.
     public init?(of file: borrowing Descriptor) {
-        var status = cl_status()
-        guard cl_statx_fd(file.number, &status) == 0 else { return nil }
+        guard let status = try? FileStatus(of: file) else { return nil }
         self.init(status)
     }
 

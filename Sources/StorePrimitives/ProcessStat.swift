@@ -1,4 +1,4 @@
-import CLinux
+public import CLinux
 import Glibc
 
 /// What /proc/PID/stat tells of a process or thread (proc_pid_stat(5)). Some 20 µs: never on the hot path.

@@ -1,4 +1,4 @@
-import CLinux
+internal import CLinux
 import Glibc
 
 /// A pthread read-write lock: many at once, or one alone, who is not kept waiting by more and more of the others. Not to be

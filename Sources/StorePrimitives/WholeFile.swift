@@ -1,4 +1,4 @@
-import CLinux
+internal import CLinux
 import Glibc
 package import SystemPackage
 
@@ -7,9 +7,8 @@ package enum WholeFile {
     /// EINVAL for anything but a regular file: a FIFO would have its reader wait.
     package static func read(_ path: UnsafePointer<CChar>, in folder: Descriptor? = nil) throws(Errno) -> [UInt8] {
         let file = try Descriptor(opening: path, in: folder, flags: O_RDONLY | O_NONBLOCK)
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
-        guard status.st.st_mode & S_IFMT == S_IFREG else { throw .invalidArgument }
+        let status = try FileStatus(of: file)
+        guard status.isRegular else { throw .invalidArgument }
         return try read(file)
     }
 

@@ -107,8 +107,7 @@ final class OutsideChanges: Sendable {
         else { return }
         place.name.withCString { name in
             let moment = parent.nameChanges.now
-            var status = cl_status()
-            guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0,
+            guard let status = try? FileStatus(of: name, in: folder),
                 let node = fileSystem.table.known(FileIdentity(status)), !node.isRoot
             else { return }
             // The mount's own moves are told here too, some of them late.
@@ -129,9 +128,7 @@ final class OutsideChanges: Sendable {
 
     private func nodeAsTold(_ name: EntryName, in parent: Node, _ notifier: Notifier) -> Node? {
         guard let descriptor = parent.state.withLock({ $0.folder }) else { return nil }
-        var status = cl_status()
-        let result = name.withCString { cl_statx(descriptor.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        guard result == 0, let node = fileSystem.table.known(FileIdentity(status)), let link = node.currentLink
+        guard let status = try? FileStatus(of: name, in: descriptor), let node = fileSystem.table.known(FileIdentity(status)), let link = node.currentLink
         else { return nil }
         guard link.parent === parent, link.name == name else { return nil }
         // The kernel merges the making of a file with the first writing to it: an app may have looked in between.

@@ -31,8 +31,7 @@ struct StoreReader: Sendable {
 
     /// Which file it is, as the index knows it. An O_PATH descriptor will do.
     func identity(of file: Descriptor) throws(Errno) -> DocumentIdentity {
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
+        let status = try FileStatus(of: file)
         var handle = [UInt8](repeating: 0, count: Int(CL_HANDLE_MAX))
         var length = 0
         var mountID: Int32 = 0

@@ -28,9 +28,8 @@ final class TagStore: Sendable {
         guard let file = access.held(path, by: caller, W_OK) else {
             throw access.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
         }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
-        guard status.st.st_mode & S_IFMT == S_IFREG else { throw .notPermitted }
+        let status = try FileStatus(of: file)
+        guard status.isRegular else { throw .notPermitted }
         if liveInIndex {
             let identity = try known(file, at: path)
             let old = indexed(identity, path)

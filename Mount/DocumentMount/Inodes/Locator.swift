@@ -86,8 +86,7 @@ final class Locator: Sendable {
             guard let handle = node.state.withLock({ $0.handles.first }) else { throw error }
             found = handle.descriptor
         }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(found.number, &status))
+        let status = try FileStatus(of: found)
         return status
     }
 
@@ -153,8 +152,7 @@ final class Locator: Sendable {
         let opened = try name.withCString { (path) throws(Errno) in
             try Descriptor(opening: path, in: parent, flags: flags | O_NONBLOCK)
         }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(opened.number, &status))
+        let status = try FileStatus(of: opened)
         guard FileIdentity(status) == node.identity else { throw .staleNFSFileHandle }
         return opened
     }

@@ -199,8 +199,7 @@ final class FileNameTunnel: Sendable {
         _ name: UnsafePointer<CChar>, in folder: Descriptor, as identity: FileIdentity
     ) -> Descriptor? {
         guard let file = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) else { return nil }
-        var status = cl_status()
-        guard cl_statx_fd(file.number, &status) == 0, FileIdentity(status) == identity else { return nil }
+        guard let status = try? FileStatus(of: file), FileIdentity(status) == identity else { return nil }
         return file
     }
 }

@@ -157,8 +157,7 @@ final class MountedFileSystem: FileSystemOperations {
             // Whoever changes names here may be held up.
             if attempt > 10 { usleep(100) }
             let moment = parent.nameChanges.now
-            var status = cl_status()
-            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
+            let status = try FileStatus(of: name, in: folder)
             let (node, lookupResult) = seen(name, in: parent, status, since: moment)
             noteLookup(of: node, caller)
             // Another file, or a version, may be put under a name here, perhaps this one, between the lookup and now.
@@ -200,8 +199,7 @@ final class MountedFileSystem: FileSystemOperations {
         _ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller
     ) throws(Errno) -> Entry {
         let (node, status) = try locator.names.still { () throws(Errno) -> (Node, cl_status) in
-            var status = cl_status()
-            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
+            let status = try FileStatus(of: name, in: folder)
             let (node, lookupResult) = seen(name, in: parent, status)
             noteLookup(of: node, caller)
             guard lookupResult != .gone else {

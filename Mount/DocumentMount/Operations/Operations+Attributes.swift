@@ -149,8 +149,7 @@ extension MountedFileSystem {
         if changes.accessed != nil || changes.modified != nil { try changeTimes(descriptor, changes) }
         // The kernel cuts off its pages of the node by this: those of who reads it, where the handle writes another file.
         if handle?.isElsewhere ?? false { return try locator.status(of: node) }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(descriptor.number, &status))
+        let status = try FileStatus(of: descriptor)
         return status
     }
 

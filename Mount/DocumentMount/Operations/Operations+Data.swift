@@ -63,8 +63,7 @@ extension MountedFileSystem {
     }
 
     private static func size(of file: Descriptor) throws(Errno) -> Int64 {
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
+        let status = try FileStatus(of: file)
         return max(0, Int64(status.st.st_size))
     }
 

@@ -96,8 +96,7 @@ extension MountedFileSystem {
     /// Whether the caller is in the file's group or root (chmod(2) has the rule, acl(5) follows it).
     private func mayKeepGroupBit(_ caller: Caller, _ descriptor: Descriptor) throws(Errno) -> Bool {
         guard privileges.actsForCallers, caller.uid != 0 else { return true }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(descriptor.number, &status))
+        let status = try FileStatus(of: descriptor)
         guard status.st.st_mode & S_ISGID != 0, status.st.st_gid != caller.gid else { return true }
         return credentials(of: caller).groups.contains(status.st.st_gid)
     }

@@ -162,8 +162,7 @@ extension MountedFileSystem {
         let served = instead?.node ?? node
         let descriptor: Descriptor
         if let instead { descriptor = instead.file } else { descriptor = try locator.opened(node, flags: flags & SaveService.openFlagsKept) }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(descriptor.number, &status))
+        let status = try FileStatus(of: descriptor)
         if status.st.st_nlink == 0, mayRetry, !readsPublished { try saves.retryRemoved(node, flags: flags, caller) }
         let isElsewhere = served !== node
         let content = isElsewhere ? nil : contentToStore(of: node, descriptor, status, flags: flags)
@@ -301,8 +300,7 @@ extension MountedFileSystem {
         guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, coordinator.gate.enter() else { return }
         defer { coordinator.gate.leave() }
         guard let folder = try? locator.folder(parent) else { return }
-        var status = cl_status()
-        guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0, status.st.st_mode & S_IFMT == S_IFREG
+        guard let status = try? FileStatus(of: name, in: folder), status.isRegular
         else { return }
         let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
         defer { table.forget(node, count: 1) }

@@ -181,8 +181,7 @@ extension MountedFileSystem {
     }
 
     private static func status(of descriptor: Descriptor) -> cl_status? {
-        var status = cl_status()
-        return cl_statx_fd(descriptor.number, &status) == 0 ? status : nil
+        return try? FileStatus(of: descriptor)
     }
 }
 

@@ -155,8 +155,7 @@ extension MountedFileSystem {
 
     /// What stands under a name that is about to go, if the kernel knows it. Within `names.changing`.
     func pendingUnlink(_ name: BorrowedName, in folder: Descriptor, by user: uid_t) -> PendingUnlink? {
-        var status = cl_status()
-        guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return nil }
+        guard let status = try? FileStatus(of: name, in: folder) else { return nil }
         return pendingUnlink(name, in: folder, status, by: user)
     }
 

@@ -120,8 +120,7 @@ extension MountedFileSystem {
     /// Has what the caller is saving under a name come first (rule 7). Before the names lock: publishing takes it.
     func publishSaves(of name: BorrowedName, in folder: Descriptor, before caller: Caller) throws(Errno) {
         guard saves.hasActiveDocuments else { return }
-        var status = cl_status()
-        guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0, let node = table.known(FileIdentity(status))
+        guard let status = try? FileStatus(of: name, in: folder), let node = table.known(FileIdentity(status))
         else { return }
         try saves.renaming(node, by: caller)
     }
@@ -194,10 +193,8 @@ private struct RenamePlaces {
 
     init(_ folder: Descriptor, _ name: BorrowedName, _ newFolder: Descriptor, _ newName: BorrowedName) throws(Errno) {
         (self.folder, self.name, self.newFolder, self.newName) = (folder, name, newFolder, newName)
-        var status = cl_status()
-        _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
-        sourceStatus = status
-        targetStatus = cl_statx(newFolder.number, newName, AT_SYMLINK_NOFOLLOW, &status) == 0 ? status : nil
+        sourceStatus = try FileStatus(of: name, in: folder)
+        targetStatus = try? FileStatus(of: newName, in: newFolder)
     }
 
     var source: FileIdentity { FileIdentity(sourceStatus) }

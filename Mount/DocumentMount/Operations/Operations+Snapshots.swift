@@ -66,8 +66,7 @@ extension MountedFileSystem {
 
     /// The pages that a file in memory takes.
     private func share(of content: Descriptor, for caller: Caller) throws(Errno) -> TakenShare {
-        var status = cl_status()
-        _ = try check(cl_statx_fd(content.number, &status))
+        let status = try FileStatus(of: content)
         let bytes = Int(clamping: status.allocatedBytes)
         guard let share = TakenShare(.previewBytes, bytes, of: shares, for: caller.uid) else { throw .noMemory }
         return share

@@ -123,9 +123,7 @@ extension MountedFileSystem {
     func node(_ name: EntryName, in folder: Descriptor) -> Node? { name.withCString { knownNode($0, in: folder) } }
 
     func knownNode(_ name: BorrowedName, in folder: Descriptor) -> Node? {
-        var status = cl_status()
-        let result = cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status)
-        return result == 0 ? table.known(FileIdentity(status)) : nil
+        return (try? FileStatus(of: name, in: folder)).flatMap { table.known(FileIdentity($0)) }
     }
 
     /// A document that its claim moves aside stays under its name for all others: a copy gets the other name. Throws EXDEV if there

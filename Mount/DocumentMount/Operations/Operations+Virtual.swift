@@ -59,8 +59,7 @@ extension MountedFileSystem {
         _ caller: Caller, _ parent: Node, _ name: EntryName, _ target: any VirtualItem, _ newName: EntryName
     ) throws(Errno) {
         let folder = try locator.folder(parent)
-        var status = cl_status()
-        _ = try check(name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) })
+        let status = try FileStatus(of: name, in: folder)
         switch status.st.st_mode & S_IFMT {
         case S_IFREG:
             guard let path = parent.path?.appending(name) else { throw .staleNFSFileHandle }

@@ -22,7 +22,7 @@ final class PreviewsFolder: VirtualItem {
     var validity: CacheTime { service.thumbnails.validity(of: folder) }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        guard let status = service.thumbnails.status(of: folder), status.st.st_mode & S_IFMT == S_IFDIR else {
+        guard let status = service.thumbnails.status(of: folder), status.isFolder else {
             throw .noSuchFileOrDirectory
         }
         return mirrored(status, at: folder, service.thumbnails, inode: inode, mode: 0o555, links: 2, modified: status.st.st_mtim)
@@ -88,7 +88,7 @@ final class PreviewFolder: PreviewTreeItem {
     var key: [UInt8] { PreviewService.key(of: document) + [0] }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        guard let status = service.thumbnails.status(of: document), status.st.st_mode & S_IFMT == S_IFREG else {
+        guard let status = service.thumbnails.status(of: document), status.isRegular else {
             throw .noSuchFileOrDirectory
         }
         return service.attributes(of: self, status, inode: inode, mode: 0o555, links: 2)

@@ -41,9 +41,7 @@ extension SaveService {
         guard let node = document(of: handle) else { return .done }
         if let redirected = handle.redirectedTo, redirected !== node { return .again }
         let isUnused = handle.isUnused.load(ordering: .relaxed)
-        var status = cl_status()
-        let descriptor = handle.descriptor
-        guard let link = node.currentLink, link.copiedInode == nil, cl_statx_fd(descriptor.number, &status) == 0,
+        guard let link = node.currentLink, link.copiedInode == nil, let status = try? FileStatus(of: handle.descriptor),
             isUnused || handle.isUnwritten(status)
         else {
             let isReplaced = node.state.withLock { $0.isSuperseded } || known?.isSuperseded(node) ?? false
@@ -233,17 +231,14 @@ extension SaveService {
         guard handle.mayBeMappedForWriting, let version = handle.version, version.node !== handle.node,
             !processes.isRelay(handle.caller.thread), let versions = handle.node.versions.load()
         else { return }
-        var status = cl_status()
-        let descriptor = handle.descriptor
-        guard cl_statx_fd(descriptor.number, &status) == 0, Int64(status.st.st_size) < size else { return }
+        guard let status = try? FileStatus(of: handle.descriptor), Int64(status.st.st_size) < size else { return }
         let step = ifActive(versions) { _, machine in machine.extending(handle.decision.save) } ?? .none
         try carryOut(step, versions)
     }
 
     /// The kernel may write the document's own inode for its program itself: the file tells when it has.
     func noteUnheardWrites(to version: WorkingVersion, _ versions: DocumentVersions) {
-        var status = cl_status()
-        guard version.isExchanged, cl_statx_fd(version.copy.file.number, &status) == 0 else { return }
+        guard version.isExchanged, let status = try? FileStatus(of: version.copy.file) else { return }
         let age = max(0, cl_realtime_coarse_ns() &- saturatedNanoseconds(status.st.st_mtim))
         let now = Self.now
         _ = ifActive(versions) { _, machine in

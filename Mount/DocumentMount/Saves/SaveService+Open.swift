@@ -99,8 +99,7 @@ extension SaveService {
     }
 
     private func facts(of file: Descriptor, _ node: Node, _ request: inout OpenRequest) throws(Errno) -> cl_status {
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
+        let status = try FileStatus(of: file)
         request.document.isEmpty = status.st.st_size == 0
         request.document.links = Int(clamping: status.st.st_nlink)
         // Another file has its name: what others have open is not to be cut off under them. Whoever has no path comes back.
@@ -329,8 +328,7 @@ extension SaveService {
             return opening(document.0, document.1, of: published)
         }
         let file = try isElsewhere ? locator.opened(published, flags: access) : opened(published, for: flags)
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
+        let status = try FileStatus(of: file)
         return opening(file, status, of: published)
     }
 

@@ -120,8 +120,7 @@ extension SaveService {
         // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
         saveNotifier.superseded(published)
         // The watcher tells of what the kernel has written for apps, in their names.
-        var status = cl_status()
-        if cl_statx_fd(version.copy.file.number, &status) == 0 {
+        if let status = try? FileStatus(of: version.copy.file) {
             version.node.state.withLock { $0.written = Node.Seen(status.st) }
         }
         journal.written(version.node, version.caller)
@@ -333,8 +332,7 @@ extension SaveService {
     }
 
     private func keep(_ version: WorkingVersion, _ reason: KeptVersion.Reason, at path: StorePath?) {
-        var status = cl_status()
-        guard let path, cl_statx_fd(version.copy.file.number, &status) == 0, status.st.st_size > 0 else { return }
+        guard let path, let status = try? FileStatus(of: version.copy.file), status.st.st_size > 0 else { return }
         let saver = KeptVersion.Saver(
             pid: version.process.id, name: ProcessFacts.name(of: version.process.id) ?? "", uid: version.caller.uid)
         do throws(Errno) {

@@ -39,8 +39,7 @@ final class SnapshotPins: Sendable {
     /// The copies are made by, and count for, those whom the snapshots are for: one for each. `user` is who writes, and whom the
     /// thread acts for afterwards.
     func willWrite(_ file: Descriptor, by user: ActingUser) {
-        var status = cl_status()
-        guard total > 0, cl_statx_fd(file.number, &status) == 0 else { return }
+        guard total > 0, let status = try? FileStatus(of: file) else { return }
         let identity = FileIdentity(status)
         let pinned = entries.withLock { entries in entries[identity].map { Array($0.values) } ?? [] }
         guard !pinned.isEmpty else { return }

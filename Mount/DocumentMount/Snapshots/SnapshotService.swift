@@ -181,9 +181,7 @@ final class SnapshotService: Sendable {
     private var writtenNow: [FileIdentity: [FileHandle]] {
         var result: [FileIdentity: [FileHandle]] = [:]
         for handle in writers.current where saves.reason(of: handle) != nil {
-            var status = cl_status()
-            let descriptor = handle.descriptor
-            guard cl_statx_fd(descriptor.number, &status) == 0 else { continue }
+            guard let status = try? FileStatus(of: handle.descriptor) else { continue }
             result[FileIdentity(status), default: []].append(handle)
         }
         return result

@@ -90,13 +90,11 @@ struct SnapshotWalk {
     }
 
     private static func identity(of file: Descriptor) -> FileIdentity? {
-        var status = cl_status()
-        return cl_statx_fd(file.number, &status) == 0 ? FileIdentity(status) : nil
+        return (try? FileStatus(of: file)).map { FileIdentity($0) }
     }
 
     private func names(stagedIn folder: Descriptor) -> StagedNames? {
-        var status = cl_status()
-        guard cl_statx_fd(folder.number, &status) == 0, let names = table.known(FileIdentity(status))?.staged.load(), names.isUsed
+        guard let status = try? FileStatus(of: folder), let names = table.known(FileIdentity(status))?.staged.load(), names.isUsed
         else { return nil }
         return names
     }
@@ -120,13 +118,12 @@ struct SnapshotWalk {
         let inode: Descriptor
         let status: cl_status
 
-        var isFolder: Bool { status.st.st_mode & S_IFMT == S_IFDIR }
+        var isFolder: Bool { status.isFolder }
     }
 
     private func found(_ inode: Descriptor) throws(Errno) -> Found {
         guard share.takeFile() else { throw .tooManyOpenFiles }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(inode.number, &status))
+        let status = try FileStatus(of: inode)
         return Found(inode: inode, status: status)
     }
 
@@ -151,7 +148,7 @@ struct SnapshotWalk {
         let key = key + withUnsafeBytes(of: count) { Array($0) }
         let (inode, status) = (found.inode, found.status)
         guard found.isFolder else {
-            let isDocument = status.st.st_mode & S_IFMT == S_IFREG
+            let isDocument = status.isRegular
             let entry = SnapshotEntry(
                 key: key, status: status, inode: inode, in: folder, isWithheld: isDocument && !mayBeUsed, for: share)
             if isDocument, mayBeUsed {

@@ -38,7 +38,7 @@ extension DocumentThumbnails {
         }
         let version = ThumbnailVersion(status)
         for (uri, size) in own where found(path, uri, status, size) == nil {
-            render(path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .browsed, completion: removing(uri, size))
+            render(path, isFolder: status.isFolder, size, .browsed, completion: removing(uri, size))
         }
         for (uri, size) in ofLinks where cache.entry(of: uri, version, size) == nil {
             thumbnailer.render(subject(path, isFolder: false, uri: uri), size, .browsed, completion: removing(uri, size))

@@ -89,8 +89,7 @@ final class DocumentThumbnails: Sendable {
 
     /// The same, if the caller may use that very file in the way of `mode`.
     func status(of path: StorePath, for caller: Credentials, _ mode: Int32) -> cl_status? {
-        var status = cl_status()
-        guard let held = access.held(path, by: caller, mode), cl_statx_fd(held.number, &status) == 0 else { return nil }
+        guard let held = access.held(path, by: caller, mode), let status = try? FileStatus(of: held) else { return nil }
         return status
     }
 
@@ -101,7 +100,7 @@ final class DocumentThumbnails: Sendable {
 
     /// What the cache has of what stands at a path now.
     func found(_ path: StorePath, _ uri: String, _ status: cl_status, _ size: ThumbnailSize) -> ThumbnailCache.Entry? {
-        cache.entry(of: uri, ThumbnailVersion(status), size, status.st.st_mode & S_IFMT == S_IFDIR ? folder(path) : nil)
+        cache.entry(of: uri, ThumbnailVersion(status), size, status.isFolder ? folder(path) : nil)
     }
 
     /// The picture of what a document holds now; nil if it is not rendered. Documents and folders have one.
@@ -117,8 +116,7 @@ final class DocumentThumbnails: Sendable {
     func checkMayRead(_ path: StorePath, _ version: ThumbnailVersion, _ caller: Credentials, _ mode: Int32 = R_OK) throws(Errno) {
         guard access.actsForCallers, !access.isUnlimited(caller) else { return }
         guard let held = access.held(path, by: caller, mode) else { throw .permissionDenied }
-        var status = cl_status()
-        guard cl_statx_fd(held.number, &status) == 0, ThumbnailVersion(status) == version else { throw .staleNFSFileHandle }
+        guard let status = try? FileStatus(of: held), ThumbnailVersion(status) == version else { throw .staleNFSFileHandle }
     }
 
     /// The picture there is, be it of an earlier version. - Parameter validity: asked for later if left out.
@@ -207,8 +205,7 @@ final class DocumentThumbnails: Sendable {
     ) throws(Errno) -> Descriptor {
         let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY
         let content = Descriptor(owning: try check(path.withCString { cl_open_beneath(store.number, $0, flags) }))
-        var status = cl_status()
-        _ = try check(cl_statx_fd(content.number, &status))
+        let status = try FileStatus(of: content)
         guard status.st.st_mode & S_IFMT == (isFolder ? S_IFDIR : S_IFREG) else { throw .invalidArgument }
         if let version, version != ThumbnailVersion(status) { throw .staleNFSFileHandle }
         return content

@@ -37,15 +37,13 @@ struct HeldFolder {
 
     /// The folder's own.
     var status: cl_status? {
-        var status = cl_status()
-        return cl_statx_fd(descriptor.number, &status) == 0 ? status : nil
+        return try? FileStatus(of: descriptor)
     }
 
     var hasAccessList: Bool { Self.hasAccessList("/proc/self/fd/\(descriptor.number)", followed: true) }
 
     func status(of name: EntryName) -> cl_status? {
-        var status = cl_status()
-        return name.withCString { cl_statx(descriptor.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil
+        return try? FileStatus(of: name, in: descriptor)
     }
 
     func hasAccessList(_ name: EntryName) -> Bool {

@@ -22,7 +22,7 @@ extension MountedFileSystem {
             !service.isFolder(folder.folder.appending(EntryName(copying: name))),
             service.access.may(credentials(of: caller), path, R_OK), !service.lookups.isWalk(by: caller)
         else { return nil }
-        return UnrenderedPicture(path: path, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size: folder.size, service: service)
+        return UnrenderedPicture(path: path, isFolder: status.isFolder, size: folder.size, service: service)
     }
 
     /// Answers a LOOKUP when the picture is rendered, or will not be.
@@ -102,7 +102,7 @@ extension DocumentThumbnails {
         where isAccessible && !lookups.isOver {
             guard let status = held.status(of: name), Self.mayBeRendered(status) else { continue }
             for size in sizes where isUnrendered(path, status, size) {
-                let isFolder = status.st.st_mode & S_IFMT == S_IFDIR
+                let isFolder = status.isFolder
                 render(path, isFolder: isFolder, size, .browsed, for: caller.uid) { [weak self] outcome in
                     if announcing, case .rendered = outcome { self?.announceDocument(path) }
                 }

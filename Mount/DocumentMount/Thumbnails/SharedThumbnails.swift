@@ -77,7 +77,7 @@ final class SharedThumbnailsOfSize: VirtualItem {
         else { throw .noSuchFileOrDirectory }
         if let entry = service.entry(of: document, size, isPersonal: isPersonal) { return entry }
         if service.isUnrendered(document, status, size) {
-            service.render(document, isFolder: status.st.st_mode & S_IFMT == S_IFDIR, size, .browsed, for: caller.uid) { [service] outcome in
+            service.render(document, isFolder: status.isFolder, size, .browsed, for: caller.uid) { [service] outcome in
                 // Whoever shows the document looks again.
                 if case .rendered = outcome { service.announceDocument(document) }
             }

@@ -66,7 +66,7 @@ final class ThumbnailFolder: VirtualItem {
     }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        guard let status = service.status(of: folder), status.st.st_mode & S_IFMT == S_IFDIR else { throw .noSuchFileOrDirectory }
+        guard let status = service.status(of: folder), status.isFolder else { throw .noSuchFileOrDirectory }
         return mirrored(
             status, at: folder, service, inode: inode, mode: 0o755, links: 2, modified: max(status.st.st_mtim, service.lastRendered(in: folder, size)))
     }
@@ -80,7 +80,7 @@ final class ThumbnailFolder: VirtualItem {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
         guard path.bytes.count <= StorePath.longest else { throw .fileNameTooLong }
-        if let status = service.status(of: path), status.st.st_mode & S_IFMT == S_IFDIR {
+        if let status = service.status(of: path), status.isFolder {
             guard service.access.may(caller, path, X_OK) else { throw .permissionDenied }
             return ThumbnailFolder(service, size, path)
         }
@@ -168,7 +168,7 @@ final class ThumbnailEntry: VirtualItem {
         let now = isFirst ? self.status : service.status(of: document) ?? self.status
         var status = ThumbnailVersion(now) == ThumbnailVersion(self.status) ? now : self.status
         // A folder's picture shows what is in it: it is for who may also search the folder.
-        if status.st.st_mode & S_IFMT == S_IFDIR { status.st.st_mode &= ~0o444 | (status.st.st_mode & 0o111) << 2 }
+        if status.isFolder { status.st.st_mode &= ~0o444 | (status.st.st_mode & 0o111) << 2 }
         return mirrored(
             status, at: document, service, inode: inode, mode: 0o444, size: Int(entry.length),
             modified: timespec(since1970: entry.rendered), validity: validity)
@@ -187,7 +187,7 @@ final class ThumbnailEntry: VirtualItem {
     }
 
     func checkMayUse(_ caller: Credentials) throws(Errno) {
-        let isFolder = status.st.st_mode & S_IFMT == S_IFDIR
+        let isFolder = status.isFolder
         try service.checkMayRead(document, ThumbnailVersion(status), caller, isFolder ? R_OK | X_OK : R_OK)
     }
 

@@ -39,8 +39,7 @@ extension ClaimTransactions {
     func remove(_ hidden: EntryName, in parent: Node, by caller: Caller) {
         guard let folder = try? locator.folder(parent) else { return }
         hidden.withCString { name in
-            var status = cl_status()
-            guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return }
+            guard let status = try? FileStatus(of: name, in: folder) else { return }
             let pinned = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
             _ = cl_unlinkat(folder.number, name, 0)
             guard let node = table.known(FileIdentity(status)) else { return }

@@ -57,8 +57,7 @@ extension ClaimTransactions {
         return try staging(shown, in: parent) { () throws(Errno) -> Bool? in
             guard let staged = staged(shown, in: parent, for: caller), staged.isRemovedFolder else { return nil }
             let folder = try locator.folder(parent)
-            var status = cl_status()
-            guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0, FileIdentity(status) == staged.base?.identity,
+            guard let status = try? FileStatus(of: name, in: folder), FileIdentity(status) == staged.base?.identity,
                 status.st.st_uid == caller.uid, (status.st.st_mode ^ mode & ~caller.umask) & 0o777 == 0
             else { return nil }
             unstage(Place(folder: parent, name: shown), for: staged.claim)
@@ -86,8 +85,7 @@ extension ClaimTransactions {
             try place.name.withCString { (name) throws(Errno) in
                 try place.folder.nameChanges.during { () throws(Errno) in
                     let folder = try Descriptor(opening: name, in: parent, flags: CL_O_PATH | O_DIRECTORY | O_NOFOLLOW)
-                    var status = cl_status()
-                    guard cl_statx_fd(folder.number, &status) == 0, FileIdentity(status) == identity
+                    guard let status = try? FileStatus(of: folder), FileIdentity(status) == identity
                     else { throw .staleNFSFileHandle }
                     guard saves.access.mayChangeName(user, in: parent, of: folder) else { throw .permissionDenied }
                     ownRemovals.expect(name, in: place.folder)

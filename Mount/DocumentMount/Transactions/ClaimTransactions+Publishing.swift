@@ -83,9 +83,7 @@ extension ClaimTransactions {
     private static let releasePolls = 4_000
 
     private func known(_ name: EntryName, in folder: Descriptor) -> Node? {
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        return result == 0 ? table.known(FileIdentity(status)) : nil
+        return (try? FileStatus(of: name, in: folder)).flatMap { table.known(FileIdentity($0)) }
     }
 
     /// How often somebody may put another file under one of the names meanwhile.

@@ -56,8 +56,7 @@ extension ClaimTransactions {
         let folder = try locator.folder(link.parent)
         let document: Descriptor
         do throws(Errno) { document = try locator.opened(node, flags: O_RDONLY) } catch .permissionDenied { return nil }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(document.number, &status))
+        let status = try FileStatus(of: document)
         guard status.st.st_nlink == 1 else { return nil }
         let working: WorkingCopy
         do throws(WorkingCopyRefusal) {
@@ -81,8 +80,7 @@ extension ClaimTransactions {
     /// An open(2) is retried once. So if it begins a save of the version under the hidden name, it does so here.
     func beginSave(of hidden: EntryName, in parent: Node, flags: Int32, _ caller: Caller) {
         guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, let folder = try? locator.folder(parent) else { return }
-        var status = cl_status()
-        guard hidden.withCString({ cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }) == 0 else { return }
+        guard let status = try? FileStatus(of: hidden, in: folder) else { return }
         let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
         defer { table.forget(node, count: 1) }
         hidden.withCString { _ = node.seen(in: parent, name: $0, hasOtherNames: false) }

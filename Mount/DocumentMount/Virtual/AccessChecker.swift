@@ -112,8 +112,7 @@ struct AccessChecker: Sendable {
 
     /// Who owns what is at a path; nil if nothing is.
     func owner(of path: StorePath) -> uid_t? {
-        var status = cl_status()
-        guard let held = try? path.held(in: store), cl_statx_fd(held.number, &status) == 0 else { return nil }
+        guard let held = try? path.held(in: store), let status = try? FileStatus(of: held) else { return nil }
         return status.st.st_uid
     }
 

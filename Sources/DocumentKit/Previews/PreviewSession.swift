@@ -56,8 +56,7 @@ public final class PreviewSession: Sendable {
         guard let url = item.previewItemURL, let subject = RenderSubject(documentAt: url), let content = try? subject.open() else {
             return false
         }
-        var status = cl_status()
-        guard cl_statx_fd(content.number, &status) == 0, status.st.st_mode & S_IFMT == S_IFREG, status.st.st_size > 0 else { return false }
+        guard let status = try? FileStatus(of: content), status.isRegular, status.st.st_size > 0 else { return false }
         return shared.canPreview(subject.name, content)
     }
 
@@ -220,8 +219,7 @@ extension RenderSubject {
 
 extension Data {
     fileprivate init(bytesOf file: Descriptor) {
-        var status = cl_status()
-        guard cl_statx_fd(file.number, &status) == 0 else {
+        guard let status = try? FileStatus(of: file) else {
             self.init()
             return
         }

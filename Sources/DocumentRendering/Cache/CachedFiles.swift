@@ -38,7 +38,7 @@ struct CachedFiles {
 
     static func status(_ path: String) -> cl_status? {
         var status = cl_status()
-        return cl_statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &status) == 0 && status.st.st_mode & S_IFMT == S_IFREG ? status : nil
+        return cl_statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &status) == 0 && status.isRegular ? status : nil
     }
 
     /// What a crash of a daemon left half written is removed an hour later.

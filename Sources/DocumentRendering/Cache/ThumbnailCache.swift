@@ -94,8 +94,7 @@ public final class ThumbnailCache: Sendable {
     /// is another one by now.
     public func open(_ entry: Entry, of uri: String, _ size: ThumbnailSize) throws(Errno) -> Descriptor {
         let file = try Descriptor(opening: path(uri, size), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
+        let status = try FileStatus(of: file)
         guard Int64(status.st.st_size) == entry.length, saturatedNanoseconds(status.st.st_mtim) == entry.rendered else {
             throw .staleNFSFileHandle
         }
@@ -132,8 +131,7 @@ public final class ThumbnailCache: Sendable {
     }
 
     private static func read(_ file: Descriptor) -> (texts: [String: String], status: cl_status)? {
-        var status = cl_status()
-        guard cl_statx_fd(file.number, &status) == 0, status.st.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard let status = try? FileStatus(of: file), status.isRegular else { return nil }
         for length in [PngTexts.readAhead, PngTexts.mostReadAhead] {
             let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
                 count = max(0, pread(file.number, buffer.baseAddress, length, 0))

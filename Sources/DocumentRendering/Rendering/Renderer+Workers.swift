@@ -130,8 +130,7 @@ extension Renderer {
     /// Root's workers are nobody, whom the kernel lets do nothing with files of a FUSE mount that is root's alone: they are given a
     /// copy of what is not too large.
     private static func readableByNobody(_ content: Descriptor) -> Descriptor {
-        var status = cl_status()
-        guard geteuid() == 0, cl_filesystem_type(content.number) == fuseType, cl_statx_fd(content.number, &status) == 0,
+        guard geteuid() == 0, cl_filesystem_type(content.number) == fuseType, let status = try? FileStatus(of: content),
             status.st.st_size <= WorkLimits.copied, let copy = try? Descriptor(owning: check(cl_memory_file("quire-document")))
         else { return content }
         var chunk = [UInt8](repeating: 0, count: 1 << 20)

@@ -215,8 +215,7 @@ package final class Renderer: Sendable {
     static func version(of content: Descriptor) throws(Errno) -> ThumbnailVersion { ThumbnailVersion(try status(of: content)) }
 
     static func status(of content: Descriptor) throws(Errno) -> cl_status {
-        var status = cl_status()
-        _ = try check(cl_statx_fd(content.number, &status))
+        let status = try FileStatus(of: content)
         return status
     }
 

@@ -62,9 +62,8 @@ struct FileFactsReader {
     /// As `FileFacts.read`; asks for the path only if it is a regular file.
     mutating func read(_ name: UnsafePointer<CChar>, path: () -> StorePath) throws(Errno) -> FileFacts? {
         guard let folder else { preconditionFailure("enter(_:) names the folder first") }
-        var status = cl_status()
-        _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status))
-        guard status.st.st_mode & S_IFMT == S_IFREG else { return nil }
+        let status = try FileStatus(of: name, in: folder)
+        guard status.isRegular else { return nil }
         var handleLength = 0
         var mountID: Int32 = 0
         if cl_name_to_handle(folder.number, name, 0, &handle, &handleLength, &mountID) < 0 { handleLength = 0 }

@@ -158,8 +158,7 @@ public final class FolderWalk {
     private static func kind(of entry: cl_dirent, in folder: Descriptor) -> EntryKind {
         var type = entry.type
         if type == UInt8(truncatingIfNeeded: DT_UNKNOWN) {
-            var status = cl_status()
-            guard cl_statx(folder.number, entry.name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return .other }
+            guard let status = try? FileStatus(of: entry.name, in: folder) else { return .other }
             type = UInt8(truncatingIfNeeded: (status.st.st_mode & S_IFMT) >> 12)
         }
         switch type {

@@ -29,8 +29,7 @@ enum OpenFolder {
     }
 
     static func status(of descriptor: Descriptor) throws(Errno) -> cl_status {
-        var status = cl_status()
-        _ = try check(cl_statx_fd(descriptor.number, &status))
+        let status = try FileStatus(of: descriptor)
         return status
     }
 

@@ -140,8 +140,7 @@ extension VersionStore {
     private static func document(
         of intent: PublishIntent, _ name: EntryName, in folder: Descriptor
     ) throws(Errno) -> Descriptor? {
-        var status = cl_status()
-        guard name.withCString({ cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }) == 0,
+        guard let status = try? FileStatus(of: name, in: folder),
             UInt64(status.st.st_ino) == intent.inode, status.birth_ns == intent.birth
         else { return nil }
         return try name.withCString { (text) throws(Errno) in
@@ -162,9 +161,7 @@ extension VersionStore {
     }
 
     private static func inode(_ name: EntryName, in folder: Descriptor) -> UInt64? {
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        return result == 0 ? UInt64(status.st.st_ino) : nil
+        return (try? FileStatus(of: name, in: folder)).map { UInt64($0.st.st_ino) }
     }
 
     /// Nil for a symbolic link, which has no content to be written out or kept.

@@ -32,8 +32,7 @@ extension WorkingCopy {
     /// Moves the name, if the copy has one in `folder`, to another folder; nil: the copy loses it. False if it has none there.
     public func moveName(outOf folder: FileIdentity, to other: Descriptor?) -> Bool {
         naming.withLock { naming in
-            var status = cl_status()
-            guard let place = naming.place, cl_statx_fd(place.folder.number, &status) == 0, FileIdentity(status) == folder
+            guard let place = naming.place, let status = try? FileStatus(of: place.folder), FileIdentity(status) == folder
             else { return false }
             if let other,
                 place.name.withCString({ cl_renameat2(place.folder.number, $0, other.number, $0, CL_RENAME_NOREPLACE) }) == 0

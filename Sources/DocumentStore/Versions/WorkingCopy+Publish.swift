@@ -114,8 +114,7 @@ extension WorkingCopy {
     private func bringTimeUpToDate() throws(Errno) {
         // In a short save the last write cannot be long ago.
         guard cl_realtime_coarse_ns() &- time > Self.lateNanoseconds else { return }
-        var status = cl_status()
-        _ = try check(cl_statx_fd(file.number, &status))
+        let status = try FileStatus(of: file)
         guard cl_realtime_coarse_ns() &- saturatedNanoseconds(status.st.st_mtim) > Self.lateNanoseconds else { return }
         let times = [timespec(tv_sec: 0, tv_nsec: CL_UTIME_OMIT), timespec(tv_sec: 0, tv_nsec: CL_UTIME_NOW)]
         _ = try check(cl_futimens(file.number, times))

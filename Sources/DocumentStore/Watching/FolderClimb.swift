@@ -96,8 +96,7 @@ struct FolderClimb {
         var found: EntryName?
         guard let visit = try walk.next() else { throw .noSuchFileOrDirectory }
         walk.list(visit) { name, kind in
-            var status = cl_status()
-            if kind == .folder, cl_statx(parent.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0,
+            if kind == .folder, let status = try? FileStatus(of: name, in: parent),
                 FileIdentity(status) == identity
             {
                 found = EntryName(copying: name)

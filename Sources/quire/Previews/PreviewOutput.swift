@@ -61,8 +61,7 @@ enum PreviewOutput {
 
     /// All that is in a file in memory.
     static func bytes(of file: Descriptor) -> [UInt8] {
-        var status = cl_status()
-        guard cl_statx_fd(file.number, &status) == 0 else { return [] }
+        guard let status = try? FileStatus(of: file) else { return [] }
         var bytes = [UInt8](repeating: 0, count: Int(status.st.st_size))
         let count = bytes.withUnsafeMutableBytes { pread(file.number, $0.baseAddress, $0.count, 0) }
         return Array(bytes.prefix(max(0, count)))
