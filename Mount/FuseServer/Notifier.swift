@@ -18,14 +18,12 @@ public final class Notifier: @unchecked Sendable {
     private let session: OpaquePointer
     private let fileSystem: any FileSystemOperations
     private let state = Guarded(State())
-    private let wake = Signal()
-    /// Nil once it has ended.
-    private let thread = Mutex<NamedThread?>(nil)
+    private let worker = Worker()
 
     init(_ session: OpaquePointer, _ fileSystem: any FileSystemOperations) {
         self.session = session
         self.fileSystem = fileSystem
-        thread.withLock { $0 = NamedThread("quire-notify") { [unowned self] in run() } }
+        worker.start("quire-notify") { [unowned self] in run() }
     }
 
     /// The name may stand for something else now, or for nothing.
@@ -93,7 +91,7 @@ public final class Notifier: @unchecked Sendable {
             return state.queue.hasTooManyEntries && !state.tellsEachName
         }
         if hasTooMany { tellOfAllNames() }
-        wake.signal()
+        worker.wake()
     }
 
     /// One notice in place of many. What it stands for has happened before.
@@ -112,7 +110,7 @@ public final class Notifier: @unchecked Sendable {
 
     private func run() {
         while true {
-            wake.wait()
+            worker.sleep()
             let batch = state.withLock { $0.queue.takeAll() }
             for one in batch where !state.withLock({ $0.stopped }) {
                 send(one.notice, one.path?())
@@ -151,7 +149,6 @@ public final class Notifier: @unchecked Sendable {
     /// kernel may hold the notice up until then. Again: does nothing.
     func stop() {
         state.withLock { $0.stopped = true }
-        wake.signal()
-        thread.withLock { $0.take()?.join() }
+        worker.stop()
     }
 }

@@ -24,7 +24,12 @@ public final class Signal: @unchecked Sendable {
     @discardableResult
     public func wait(seconds: Double) -> Bool {
         // Not by the clock that people set.
-        let deadline = cl_monotonic_ns().adding(clamping: Int64(clamping: seconds * 1e9))
+        wait(until: cl_monotonic_ns().adding(clamping: Int64(clamping: seconds * 1e9)))
+    }
+
+    /// As above, until a time on the monotonic clock, in nanoseconds.
+    @discardableResult
+    public func wait(until deadline: Int64) -> Bool {
         while true {
             let result = cl_sem_wait_until(semaphore, deadline)
             if result != -EINTR { return result == 0 }

@@ -82,9 +82,8 @@ final class Coordinator: Sendable {
     let snapshotQueue = SnapshotQueue()
     /// Threads whose open goes on after presenters were asked, and comes back.
     let asked = StaleRetries()
-    private let wake = Signal()
-    private let isOver = Atomic<Bool>(false)
-    private let threads = Mutex<[NamedThread]>([])
+    private let claimWorker = Worker()
+    private let snapshotWorker = Worker()
 
     init(
         events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, access: AccessChecker,
@@ -107,28 +106,26 @@ final class Coordinator: Sendable {
     ///   - prepare: readies a thread for acting for others: opening documents for those who wait, and copying for snapshots.
     ///   - open: opens what has waited.
     func start(_ prepare: @escaping @Sendable () -> Void, open: @escaping @Sendable (WaitingOpen) -> Void) {
-        let claims = NamedThread("quire-claims") { [self] in
+        claimWorker.start("quire-claims") { [self] in
             prepare()
-            while !isOver.load(ordering: .relaxed) {
+            while !claimWorker.isStopping {
                 let pause = work()
                 let ready = gate.takeReady()
                 for waiting in ready { open(waiting) }
-                if ready.isEmpty { wake.wait(seconds: pause) }
+                if ready.isEmpty { claimWorker.sleep(seconds: pause) }
             }
         }
-        let snapshots = NamedThread("quire-snapshots") { [self] in
+        snapshotWorker.start("quire-snapshots") { [self] in
             prepare()
             snapshotQueue.run { take($0) }
         }
-        threads.withLock { $0 = [claims, snapshots] }
     }
 
     /// The mount is gone: claims that were not granted are refused, opens that still wait answer EIO as they go.
     func stop() {
-        isOver.store(true, ordering: .relaxed)
-        wake.signal()
         snapshotQueue.end()
-        for thread in threads.withLock({ threads in defer { threads = [] }; return threads }) { thread.join() }
+        claimWorker.stop()
+        snapshotWorker.stop()
         change { state, actions in
             for ticket in state.tickets.values { actions.answers.append((ticket, .refused(.ended))) }
             for open in state.waitingOpens.values { _ = unpark(open, &state) }
@@ -137,7 +134,7 @@ final class Coordinator: Sendable {
     }
 
     /// Has the thread check again.
-    func signal() { wake.signal() }
+    func signal() { claimWorker.wake() }
 
     /// What time brings. Returns how long nothing else is expected, in seconds.
     private func work() -> Double {
@@ -202,7 +199,7 @@ final class Coordinator: Sendable {
         for snapshot in actions.ended.compactMap(snapshots.drop) { snapshotQueue.discard(snapshot) }
         for wanted in actions.snapshots where !(mayWait && takeAtOnce(wanted)) { snapshotQueue.add(wanted) }
         gate.makeReady(actions.opens)
-        if actions.wakesThread || !actions.opens.isEmpty { wake.signal() }
+        if actions.wakesThread || !actions.opens.isEmpty { claimWorker.wake() }
         if actions.checksWriters { grantWhatNobodyWrites(mayWait: mayWait) }
         return result
     }

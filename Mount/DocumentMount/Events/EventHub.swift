@@ -82,15 +82,13 @@ final class EventHub: Sendable {
     private let settling = ThreadLock()
     /// Safe: used by who holds `settling`.
     nonisolated(unsafe) private var catchUp: KernelCatchUp
-    private let wake = Signal()
+    private let worker = Worker()
     private let isListenedTo = Atomic<Bool>(false)
     /// Whether anybody listens. One atomic load.
     var isHeard: Bool { isListenedTo.load(ordering: .relaxed) }
     /// Somebody is to be told at once.
     private let isUrgent = Atomic<Bool>(false)
     private let processes = EventProcesses()
-    private let isOver = Atomic<Bool>(false)
-    private let thread = Mutex<NamedThread?>(nil)
     /// The index's id of the document at a path.
     private let document: @Sendable (StorePath) -> Int64?
     /// The folder that a path is in, where it is not told.
@@ -160,7 +158,7 @@ final class EventHub: Sendable {
             let batch = state.hasListeners ? Self.batch : Self.unheardBatch
             return before == 0 && state.hasListeners || before < batch && state.inUse >= batch
         }
-        if wakes { wake.signal() }
+        if wakes { worker.wake() }
     }
 
     private func account(of actor: Actor) -> uid_t? { actor.user.map { accounts.owner(of: $0) } }
@@ -188,7 +186,7 @@ final class EventHub: Sendable {
     /// More happened than anybody knows of.
     func lose() {
         state.withLock { $0.missed.add([.root], by: nil) }
-        wake.signal()
+        worker.wake()
     }
 
     /// Whether something was done at a path through the mount in the last moments, of one kind or any. O(events of these).
@@ -244,7 +242,7 @@ final class EventHub: Sendable {
 
     /// The number of the last event until now.
     var lastSequence: UInt64 {
-        if settle() { wake.signal() }
+        if settle() { worker.wake() }
         return log.withLock { $0.lastSequence }
     }
 
@@ -256,20 +254,18 @@ final class EventHub: Sendable {
     }
 
     /// Has those called again that are told at once, after the others.
-    func tellAgain() { wake.signal() }
+    func tellAgain() { worker.wake() }
 
     // MARK: - The thread
 
     func start() {
-        thread.withLock {
-            $0 = NamedThread("quire-events") { [self] in
-                var told: [uid_t: Told] = [:]
-                var pause: Int64?
-                while !isOver.load(ordering: .relaxed) {
-                    if let pause { wake.wait(seconds: Double(pause) / 1e9) } else { wake.wait() }
-                    tellAtOnce()
-                    pause = tellPaced(&told)
-                }
+        worker.start("quire-events") { [self] in
+            var told: [uid_t: Told] = [:]
+            var pause: Int64?
+            while !worker.isStopping {
+                if let pause { worker.sleep(seconds: Double(pause) / 1e9) } else { worker.sleep() }
+                tellAtOnce()
+                pause = tellPaced(&told)
             }
         }
     }
@@ -312,11 +308,7 @@ final class EventHub: Sendable {
         return pause
     }
 
-    func stop() {
-        isOver.store(true, ordering: .relaxed)
-        wake.signal()
-        thread.withLock { $0.take() }?.join()
-    }
+    func stop() { worker.stop() }
 
     /// Who did what nobody listened to: by now a process's number may be another's.
     private func lateOrigin(of pending: PendingEvent) -> StoreEvent.Origin {

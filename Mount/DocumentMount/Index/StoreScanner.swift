@@ -30,10 +30,9 @@ final class StoreScanner: @unchecked Sendable {
         var isOver = false
     }
     private let state = Mutex(State())
-    private let wake = Signal()
+    private let worker = Worker()
     private unowned let indexer: Indexer
     private let log: Logger
-    private var thread: NamedThread?
 
     init(indexer: Indexer, log: Logger) {
         self.indexer = indexer
@@ -42,7 +41,7 @@ final class StoreScanner: @unchecked Sendable {
 
     func start() {
         scan(.root)
-        thread = NamedThread("quire-scan") { [unowned self] in
+        worker.start("quire-scan") { [unowned self] in
             while let folder = next() { run(folder) }
         }
     }
@@ -52,8 +51,7 @@ final class StoreScanner: @unchecked Sendable {
             $0.isOver = true
             $0.current?.stop()
         }
-        wake.signal()
-        thread?.join()
+        worker.stop()
     }
 
     var progress: Progress {
@@ -74,7 +72,7 @@ final class StoreScanner: @unchecked Sendable {
     func scan(_ folder: StorePath) {
         guard folder.bytes.count <= StorePath.longest else { return }
         state.withLock { Self.add(folder, to: &$0.waiting) }
-        wake.signal()
+        worker.wake()
     }
 
     private static func add(_ folder: StorePath, to folders: inout [StorePath]) {
@@ -89,7 +87,7 @@ final class StoreScanner: @unchecked Sendable {
             if state.late.isEmpty { state.due = cl_monotonic_ns() + Int64(clamping: state.pause * 1e9) }
             Self.add(folder, to: &state.late)
         }
-        wake.signal()
+        worker.wake()
     }
 
     /// A folder moved while a scan runs may be missed at both places.
@@ -110,7 +108,7 @@ final class StoreScanner: @unchecked Sendable {
             }
             if isOver { return nil }
             if let folder { return folder }
-            if let due { wake.wait(seconds: Double(max(0, due - cl_monotonic_ns())) / 1e9) } else { wake.wait() }
+            worker.sleep(until: due)
         }
     }
 

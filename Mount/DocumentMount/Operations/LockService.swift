@@ -21,22 +21,16 @@ final class LockService: @unchecked Sendable {
     private let state = Guarded(State())
     /// Whether any lock is held or waited for: closing a file without locks costs one check of this.
     private let isInUse = Atomic<Bool>(false)
-    private let deadlines = Signal()
-    private let isOver = Atomic<Bool>(false)
-    private var thread: NamedThread!
+    private let worker = Worker()
     private let shares: UserShares
 
     init(shares: UserShares) {
         self.shares = shares
-        thread = NamedThread("quire-locks") { [unowned self] in expireInTime() }
+        worker.start("quire-locks") { [unowned self] in expireInTime() }
     }
 
     /// Ends the service's thread; replies still parked answer EIO as they go.
-    func stop() {
-        isOver.store(true, ordering: .relaxed)
-        deadlines.signal()
-        thread.join()
-    }
+    func stop() { worker.stop() }
 
     /// `user`: for whom it counts if it has to wait; refused with ENOLCK then if the user has as many waiting as one may.
     func request(_ lock: AdvisoryLock, waits: Bool, for user: uid_t, _ reply: consuming Reply<Done>) {
@@ -69,7 +63,7 @@ final class LockService: @unchecked Sendable {
         case .granted: parked.answer()
         case .refused: parked.answer(waits ? .noLocks : .resourceTemporarilyUnavailable)
         case .deadlock: parked.answer(.deadlock)
-        case .parked(_, until: .some): deadlines.signal()
+        case .parked(_, until: .some): worker.wake()
         case .parked(_, until: nil): break
         }
     }
@@ -157,7 +151,7 @@ final class LockService: @unchecked Sendable {
     }
 
     private func expireInTime() {
-        while !isOver.load(ordering: .relaxed) {
+        while !worker.isStopping {
             let (expired, next) = state.withLock { state -> ([(ParkedReply<Done>, Errno?)], UInt64?) in
                 let waiters = state.table.expire(now: Self.now)
                 let expired = waiters.compactMap { waiter in
@@ -167,8 +161,7 @@ final class LockService: @unchecked Sendable {
                 return (expired, state.table.nextDeadline)
             }
             send(expired)
-            let pause = next.map { Double(Int64(clamping: $0) - Int64(clamping: Self.now)) / 1e9 } ?? 3600
-            deadlines.wait(seconds: max(0, pause))
+            worker.sleep(until: next.map { Int64(clamping: $0) })
         }
     }
 

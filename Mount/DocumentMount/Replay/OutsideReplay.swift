@@ -49,9 +49,7 @@ final class OutsideReplay: Sendable {
     private let state = Mutex(State())
     /// Rank 2b.
     private let current = Mutex<ReplayedChange?>(nil)
-    private let wake = Signal()
-    private let isOver = Atomic<Bool>(false)
-    private let thread = Mutex<NamedThread?>(nil)
+    private let worker = Worker()
 
     init(table: NodeTable, locator: Locator, replayer: Replayer, session: SessionReference) {
         self.table = table
@@ -78,7 +76,7 @@ final class OutsideReplay: Sendable {
             add(isBehind ? Job(change: change, isForgotten: true, writing: change.writing) : job, isGoneAgain: isGoneAgain, &state)
             return isBehind
         }
-        wake.signal()
+        worker.wake()
         if isBehind, !isForgotten { forget(change) }
     }
 
@@ -118,8 +116,7 @@ final class OutsideReplay: Sendable {
 
     private func status(at place: OutsideChange.Place) -> cl_status? {
         guard let parent = table.known(place.folder), let folder = try? locator.folder(parent) else { return nil }
-        var status = cl_status()
-        return place.name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil
+        return try? FileStatus(of: place.name, in: folder)
     }
 
     /// Has the kernel ask again for the names and the listings of their folders.
@@ -138,29 +135,27 @@ final class OutsideReplay: Sendable {
 
     func start() {
         state.withLock { $0.isIdle = false }
-        thread.withLock { $0 = NamedThread("quire-replays") { [self] in run() } }
+        worker.start("quire-replays") { [self] in run() }
     }
 
     /// Again: does nothing. What waits is replayed no more. After the replayer's `stop`.
     func stop() {
-        isOver.store(true, ordering: .relaxed)
         state.withLock { $0.isIdle = true }
-        wake.signal()
-        thread.withLock { $0.take() }?.join()
+        worker.stop()
     }
 
     private func run() {
         while true {
-            wake.wait()
+            worker.sleep()
             while let jobs = takeBatch() {
                 let started = cl_monotonic_ns()
                 for job in jobs {
-                    if isOver.load(ordering: .relaxed) { return }
+                    if worker.isStopping { return }
                     work(on: job)
                 }
                 if jobs.count == Self.batch { usleep(UInt32(clamping: (cl_monotonic_ns() - started) / 1_000)) }
             }
-            if isOver.load(ordering: .relaxed) { return }
+            if worker.isStopping { return }
         }
     }
 
@@ -296,7 +291,7 @@ final class OutsideReplay: Sendable {
     private func written(_ job: Job) -> Bool {
         var job = job
         guard let place = job.change.place, let path = path(of: place), let status = status(at: place),
-            status.st.st_mode & S_IFMT == S_IFREG
+            status.isRegular
         else { return true }
         // As long as it is open for writing nobody can run it.
         let isProgram = status.st.st_mode & 0o111 != 0

@@ -5,7 +5,7 @@ import StorePrimitives
 /// document's own inode when they have become streams.
 ///
 /// What is queued is done before `stop` returns.
-final class CopyQueue: @unchecked Sendable {
+final class CopyQueue: Sendable {
     private struct Job: Sendable {
         let copy: @Sendable () -> Void
         let share: TakenShare
@@ -17,14 +17,12 @@ final class CopyQueue: @unchecked Sendable {
     private let shares: UserShares
     /// Leaf.
     private let state = Guarded(State())
-    private let wake = Signal()
-    /// Set by `start`, once.
-    private var thread: NamedThread?
+    private let worker = Worker()
 
     init(shares: UserShares) { self.shares = shares }
 
     func start(prepare: @escaping @Sendable () -> Void) {
-        thread = NamedThread("quire-copies") { [self] in
+        worker.start("quire-copies") { [self] in
             prepare()
             while true {
                 let (job, isOver) = state.withLock { state in (state.jobs.popFirst(), state.isOver) }
@@ -33,7 +31,7 @@ final class CopyQueue: @unchecked Sendable {
                 } else if isOver {
                     return
                 } else {
-                    wake.wait()
+                    worker.sleep()
                 }
             }
         }
@@ -47,13 +45,12 @@ final class CopyQueue: @unchecked Sendable {
             state.jobs.append(Job(copy: copy, share: share), of: shares.accounts.owner(of: user))
             return true
         }
-        if isAdded { wake.signal() }
+        if isAdded { worker.wake() }
         return isAdded
     }
 
     func stop() {
         state.withLock { $0.isOver = true }
-        wake.signal()
-        thread?.join()
+        worker.stop()
     }
 }

@@ -3,14 +3,11 @@ import StorePrimitives
 import Synchronization
 
 /// Checks the saves from time to time, as long as there are any.
-final class SaveClock: @unchecked Sendable {
+final class SaveClock: Sendable {
     /// How many documents want to be checked.
     let isNeeded = Atomic<Int>(0)
     private let isAwake = Atomic<Bool>(false)
-    private let isOver = Atomic<Bool>(false)
-    private let wakeUp = Signal()
-    /// Set by `start`, once.
-    private var thread: NamedThread?
+    private let worker = Worker()
 
     /// A fifth of the shortest time that a save may pause by default is far finer than anybody tells.
     private static let beat = 0.1
@@ -18,17 +15,17 @@ final class SaveClock: @unchecked Sendable {
     private static let maximumIdleBeats = 50
 
     func start(prepare: @escaping @Sendable () -> Void, _ tick: @escaping @Sendable () -> Void) {
-        thread = NamedThread("quire-saves") { [self] in
+        worker.start("quire-saves") { [self] in
             prepare()
             var idleBeats = 0
-            while !isOver.load(ordering: .relaxed) {
+            while !worker.isStopping {
                 idleBeats = isNeeded.load(ordering: .relaxed) > 0 ? 0 : idleBeats + 1
                 tick()
                 if idleBeats < Self.maximumIdleBeats {
-                    wakeUp.wait(seconds: Self.beat)
+                    worker.sleep(seconds: Self.beat)
                 } else {
                     isAwake.store(false, ordering: .sequentiallyConsistent)
-                    if isNeeded.load(ordering: .sequentiallyConsistent) == 0 { wakeUp.wait() }
+                    if isNeeded.load(ordering: .sequentiallyConsistent) == 0 { worker.sleep() }
                     isAwake.store(true, ordering: .relaxed)
                     idleBeats = 0
                 }
@@ -40,12 +37,8 @@ final class SaveClock: @unchecked Sendable {
     func wake() {
         guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
         isAwake.store(true, ordering: .relaxed)
-        wakeUp.signal()
+        worker.wake()
     }
 
-    func stop() {
-        isOver.store(true, ordering: .relaxed)
-        wakeUp.signal()
-        thread?.join()
-    }
+    func stop() { worker.stop() }
 }

@@ -30,9 +30,7 @@ final class SaveNotifier: Sendable {
     private let replayer: Replayer
     /// Rank 2b.
     private let state = Mutex(State())
-    private let wake = Signal()
-    private let isOver = Atomic<Bool>(false)
-    private let thread = Mutex<NamedThread?>(nil)
+    private let worker = Worker()
 
     init(table: NodeTable, replayer: Replayer) {
         self.table = table
@@ -47,7 +45,7 @@ final class SaveNotifier: Sendable {
             state.superseded.append(node)
             return state.superseded.count == 1
         }
-        if isFirst { wake.signal() }
+        if isFirst { worker.wake() }
     }
 
     /// A published document was written through another node. Told at the next `tellOfWriting`. True for the first.
@@ -59,7 +57,7 @@ final class SaveNotifier: Sendable {
     }
 
     func tellOfWriting() {
-        if state.withLock({ !$0.written.isEmpty }) { wake.signal() }
+        if state.withLock({ !$0.written.isEmpty }) { worker.wake() }
     }
 
     // MARK: - Requests of the process
@@ -79,13 +77,11 @@ final class SaveNotifier: Sendable {
 
     // MARK: - The thread
 
-    func start() { thread.withLock { $0 = NamedThread("quire-watches") { [self] in run() } } }
+    func start() { worker.start("quire-watches") { [self] in run() } }
 
     /// Again: does nothing. What waits is told no more. After the replayer's `stop`.
     func stop() {
-        isOver.store(true, ordering: .relaxed)
-        wake.signal()
-        thread.withLock { $0.take() }?.join()
+        worker.stop()
         for node in takeAll().superseded { table.forget(node, count: 1) }
     }
 
@@ -98,16 +94,16 @@ final class SaveNotifier: Sendable {
 
     private func run() {
         while true {
-            wake.wait()
-            wake.wait(seconds: Self.delay)
+            worker.sleep()
+            worker.sleep(seconds: Self.delay)
             // That wait may have taken the signal to stop.
-            if isOver.load(ordering: .relaxed) { return }
+            if worker.isStopping { return }
             let (superseded, written) = takeAll()
             for node in superseded {
-                if !isOver.load(ordering: .relaxed), table.isKnown(node, besides: 1) { lookUp(node) }
+                if !worker.isStopping, table.isKnown(node, besides: 1) { lookUp(node) }
                 table.forget(node, count: 1)
             }
-            for node in written where !isOver.load(ordering: .relaxed) {
+            for node in written where !worker.isStopping {
                 // A path that is not there any more has no watches.
                 if let path = node.path { _ = replayer.replay(.write(path.bytes, isModified: true, isClosed: false)) }
             }

@@ -84,9 +84,9 @@ final class PendingLookups: Sendable {
     }
     /// Leaf.
     private let state = Guarded(State())
-    private let toAnswer = Signal()
-    private let toDo = Signal()
-    private let threads = Mutex<[NamedThread]>([])
+    /// Answers lookups, and does what is left to do.
+    private let answerer = Worker()
+    private let follower = Worker()
 
     /// How long a lookup of a name waits for its picture.
     static let timeout: Int64 = 10_000_000_000
@@ -98,24 +98,15 @@ final class PendingLookups: Sendable {
     private static let mostWaiting = 10_000
 
     func start() {
-        threads.withLock {
-            $0 = [
-                NamedThread("quire-lookups") { [unowned self] in answer() },
-                NamedThread("quire-follow") { [unowned self] in work() },
-            ]
-        }
+        answerer.start("quire-lookups") { [unowned self] in answer() }
+        follower.start("quire-follow") { [unowned self] in work() }
     }
 
     /// Who waits is answered; what is left to do is not done.
     func stop() {
         state.withLock { $0.isOver = true }
-        toAnswer.signal()
-        toDo.signal()
-        let started = threads.withLock { threads in
-            defer { threads = [] }
-            return threads
-        }
-        for thread in started { thread.join() }
+        answerer.stop()
+        follower.stop()
     }
 
     /// Whether what takes long is to be given up.
@@ -147,7 +138,7 @@ final class PendingLookups: Sendable {
                 return
             }
         }
-        toDo.signal()
+        follower.wake()
     }
 
     /// Whether a process goes through folders of pictures, for which nothing is rendered. Reads /proc.
@@ -162,7 +153,7 @@ final class PendingLookups: Sendable {
         state.withLock { state in
             if state.waiting.count < Self.mostWaiting { state.waiting.append(body) }
         }
-        toDo.signal()
+        follower.wake()
     }
 
     /// Has a request answered when `finished` is called, or its time is over.
@@ -174,7 +165,7 @@ final class PendingLookups: Sendable {
             state.awaited[ObjectIdentifier(awaited)] = awaited
             return true
         }
-        isWaiting ? toAnswer.signal() : awaited.fail()
+        isWaiting ? answerer.wake() : awaited.fail()
     }
 
     /// Its caller is being killed. Whether nobody else answers.
@@ -192,7 +183,7 @@ final class PendingLookups: Sendable {
         state.withLock { state in
             if state.awaited.removeValue(forKey: ObjectIdentifier(awaited)) != nil { state.ready.append(awaited) }
         }
-        toAnswer.signal()
+        answerer.wake()
     }
 
     private func answer() {
@@ -209,7 +200,7 @@ final class PendingLookups: Sendable {
             }
             for awaited in due { awaited.end() }
             if isOver { return }
-            toAnswer.wait(until: deadline, from: now)
+            answerer.sleep(until: deadline)
         }
     }
 
@@ -229,14 +220,7 @@ final class PendingLookups: Sendable {
             }
             if isOver { return }
             for render in settled { render() }
-            if let next { next() } else if settled.isEmpty { toDo.wait(until: time, from: now) }
+            if let next { next() } else if settled.isEmpty { follower.sleep(until: time) }
         }
-    }
-}
-
-extension Signal {
-    /// - Parameter time: nanoseconds; nil for without an end.
-    fileprivate func wait(until time: Int64?, from now: Int64) {
-        if let time { wait(seconds: Double(max(0, time - now)) / 1e9) } else { wait() }
     }
 }

@@ -3,7 +3,6 @@ import FuseServer
 import Glibc
 import Logging
 import StorePrimitives
-import Synchronization
 
 /// Has the kernel tell who watches a folder of pictures that there is a new one, by a process of its own that makes it: mknod(2)
 /// waits in the kernel for lookups in that folder, and these for pictures to be rendered, which nothing else is to wait for.
@@ -19,27 +18,23 @@ final class ThumbnailAnnouncer: Sendable {
     private let state = Guarded(State())
     /// An announcement holds up lookups in the folder that wait, and waits for them: so it is put off while there are any.
     private static let pause: Int64 = 100_000_000
-    private let isOver = Atomic<Bool>(false)
-    private let wake = Signal()
-    private let thread = Mutex<NamedThread?>(nil)
+    private let worker = Worker()
     private static let mostWaiting = 10_000
 
     init(log: Logger) { replayer = Replayer(log: log, timeout: PendingLookups.timeout + 2_000_000_000) }
 
-    func start() { thread.withLock { $0 = NamedThread("quire-announce") { [unowned self] in run() } } }
+    func start() { worker.start("quire-announce") { [unowned self] in run() } }
 
     func stop() {
-        isOver.store(true, ordering: .relaxed)
         replayer.stop()
-        wake.signal()
-        thread.withLock { $0.take() }?.join()
+        worker.stop()
         replayer.collect()
     }
 
     /// Has something in a folder announced. It may be dropped when too much waits.
     func announce(in folder: [UInt8], _ body: @escaping @Sendable (Replayer) -> Void) {
         state.withLock { if $0.waiting.count < Self.mostWaiting { $0.waiting.append((folder, body)) } }
-        wake.signal()
+        worker.wake()
     }
 
     /// A lookup in a folder waits for a picture, for as long as this lives.
@@ -63,14 +58,14 @@ final class ThumbnailAnnouncer: Sendable {
     }
 
     private func run() {
-        while !isOver.load(ordering: .relaxed) {
+        while !worker.isStopping {
             let (next, waits) = state.withLock { state in (take(&state, cl_monotonic_ns()), !state.waiting.isEmpty) }
             if let next {
                 next(replayer)
             } else if waits {
-                wake.wait(seconds: Double(Self.pause) / 1e9)
+                worker.sleep(seconds: Double(Self.pause) / 1e9)
             } else {
-                wake.wait()
+                worker.sleep()
             }
         }
     }
