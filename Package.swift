@@ -38,10 +38,17 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        // What the daemon's clients ask and are answered (varlink).
         .target(
-            name: "CoordinationService",
+            name: "MountProtocol",
+            dependencies: ["StorePrimitives", "CLinux", .product(name: "SystemPackage", package: "swift-system")]),
+        .target(
+            name: "MountClient",
+            dependencies: ["MountProtocol", "StorePrimitives", .product(name: "SystemPackage", package: "swift-system")]),
+        .target(
+            name: "MountServer",
             dependencies: [
-                "StorePrimitives", "CLinux",
+                "MountProtocol", "StorePrimitives", "CLinux",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
@@ -79,7 +86,7 @@ let package = Package(
         .target(
             name: "DocumentKit",
             dependencies: [
-                "CoordinationService", "DocumentRendering", "WorkerProtocol", "StorePrimitives", "CLinux", "CCairo",
+                "MountClient", "MountProtocol", "DocumentRendering", "WorkerProtocol", "StorePrimitives", "CLinux", "CCairo",
                 .product(name: "Logging", package: "swift-log"), .product(name: "SystemPackage", package: "swift-system"),
             ],
             exclude: ["CCairo"]),
@@ -97,7 +104,7 @@ let package = Package(
             name: "DocumentMount",
             dependencies: [
                 "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering",
-                "WorkerProtocol", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "MountProtocol", "WorkerProtocol", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Mount/DocumentMount",
@@ -111,7 +118,7 @@ let package = Package(
             name: "quire",
             dependencies: [
                 "DocumentMount", "FuseServer", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering", "WorkerProtocol",
-                "CoordinationService", "StorePrimitives", "CLinux", "CSixel", "HelpTopics",
+                "MountServer", "MountClient", "MountProtocol", "StorePrimitives", "CLinux", "CSixel", "HelpTopics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -131,9 +138,10 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
-            name: "CoordinationServiceTests",
+            name: "MountServerTests",
             dependencies: [
-                "CoordinationService", "StorePrimitives", "CLinux", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "MountServer", "MountClient", "MountProtocol", "StorePrimitives", "CLinux", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
@@ -143,7 +151,7 @@ let package = Package(
         .testTarget(
             name: "QuireTests",
             dependencies: [
-                "quire", "CoordinationService", "StorePrimitives", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
+                "quire", "MountProtocol", "StorePrimitives", "TestSupport", .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "DocumentRenderingTests",

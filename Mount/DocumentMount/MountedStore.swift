@@ -32,8 +32,7 @@ public final class MountedStore: Sendable {
     public init(configuration: MountConfiguration, log: Logger) throws(MountFailure) {
         self.log = log
         let store = try Self.openStore(configuration)
-        var status = cl_status()
-        guard cl_statx_fd(store.number, &status) == 0 else {
+        guard let status = try? FileStatus(of: store) else {
             throw MountFailure("\(configuration.storeText): cannot be read")
         }
         self.configuration = Self.readOnlyIfStoreIs(configuration, store, log)
@@ -164,9 +163,15 @@ public final class MountedStore: Sendable {
     /// Takes the mount away; `serve` returns. Files still open fail from then on. From any thread.
     public func requestUnmount() { session.unmount() }
 
-    public var isReadOnly: Bool { configuration.options.readOnly }
+    /// Has the calling thread act for the users who call from here on, with the capabilities that this takes.
+    public func prepareThread() { fileSystem.prepareThread() }
 
-    public var passthroughGranted: Bool { session.passthroughGranted }
+    /// Has it act for nobody again.
+    public func resetThread() { fileSystem.privileges.resetThread() }
+
+    var isReadOnly: Bool { configuration.options.readOnly }
+
+    var passthroughGranted: Bool { session.passthroughGranted }
 
     // MARK: Opening
 

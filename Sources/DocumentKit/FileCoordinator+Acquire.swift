@@ -1,5 +1,6 @@
-import CoordinationService
 import Foundation
+import MountClient
+import MountProtocol
 import Synchronization
 
 /// How an access is granted.

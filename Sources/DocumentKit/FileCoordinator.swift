@@ -1,5 +1,5 @@
-import CoordinationService
 public import Foundation
+import MountProtocol
 import Synchronization
 
 /// Coordinates reading and writing documents with other threads and other processes, as `NSFileCoordinator`.

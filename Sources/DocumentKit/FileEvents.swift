@@ -1,5 +1,5 @@
 public import Foundation
-import CoordinationService
+import MountProtocol
 
 /// Something happened to an item.
 public struct FileEvent: Hashable, Sendable {

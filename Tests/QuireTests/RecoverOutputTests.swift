@@ -1,4 +1,4 @@
-import CoordinationService
+import MountProtocol
 import Testing
 import quire
 

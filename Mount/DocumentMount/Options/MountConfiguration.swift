@@ -1,3 +1,4 @@
+public import MountProtocol
 public import StorePrimitives
 public import SystemPackage
 
@@ -23,6 +24,9 @@ public struct MountConfiguration: Sendable {
     /// The program that renders them.
     public var workerProgram: String
     public var startReplay: StartReplay
+    /// Quire's own, and how earlier daemons of the store died, for `quire status`.
+    public var version: String
+    public var deaths: @Sendable () -> [MountStatus.Death]
     /// Called just before the mount is made: takes away what it is to replace.
     public var willMount: (@Sendable () throws(MountFailure) -> Void)?
 
@@ -31,7 +35,8 @@ public struct MountConfiguration: Sendable {
 
     public init(
         store: [UInt8], mountPoint: [UInt8], storeIdentity: FileIdentity, mountPointIdentity: FileIdentity, options: MountOptions, isSystem: Bool, stateFolder: String,
-        runtimeFolder: String, socketPath: String, thumbnailFolder: String, workerProgram: String, startReplay: @escaping StartReplay
+        runtimeFolder: String, socketPath: String, thumbnailFolder: String, workerProgram: String, startReplay: @escaping StartReplay,
+        version: String, deaths: @escaping @Sendable () -> [MountStatus.Death]
     ) {
         self.store = store
         self.mountPoint = mountPoint
@@ -45,6 +50,8 @@ public struct MountConfiguration: Sendable {
         self.thumbnailFolder = thumbnailFolder
         self.workerProgram = workerProgram
         self.startReplay = startReplay
+        self.version = version
+        self.deaths = deaths
     }
 
     public var isInPlace: Bool { store == mountPoint }

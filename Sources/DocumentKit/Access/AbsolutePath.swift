@@ -1,6 +1,6 @@
-import CoordinationService
 import Foundation
 import Glibc
+import MountProtocol
 import StorePrimitives
 
 /// Where an item is, or would be: an absolute path in which no folder is a link. The item itself may be one.

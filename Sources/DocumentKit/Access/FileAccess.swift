@@ -1,6 +1,7 @@
-import CoordinationService
 import Foundation
 import Glibc
+import MountClient
+import MountProtocol
 import Synchronization
 
 /// A granted access, until its accessor has ended.

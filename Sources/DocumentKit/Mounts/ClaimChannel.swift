@@ -1,4 +1,5 @@
-import CoordinationService
+import MountClient
+import MountProtocol
 import Synchronization
 
 /// A connection for claims: of one access at a time and of those within it, as a connection that waits for one claim can
@@ -19,13 +20,13 @@ final class ClaimChannel: Sendable {
     func claim(_ request: ClaimCall) throws(ServiceCallError) -> GrantedClaim {
         try connection.withLock { (connection) throws(ServiceCallError) in
             // The mount's own limit is not known here: a day is longer.
-            try connection.claim(request, timeout: .seconds((request.timeout ?? 86_400) + 10))
+            try connection.call(CoordinationInterface.claim, request, timeout: .seconds((request.timeout ?? 86_400) + 10))
         }
     }
 
     func release(_ claim: GrantedClaim, discards: Bool, pictures: [DocumentPicture] = []) throws(ServiceCallError) {
         try connection.withLock { (connection) throws(ServiceCallError) in
-            try connection.release(claim, discards: discards, pictures: pictures)
+            _ = try connection.call(CoordinationInterface.release, .init(claim, discards: discards, pictures: pictures))
         }
     }
 

@@ -1,5 +1,6 @@
-import CoordinationService
 import Dispatch
+import MountClient
+import MountProtocol
 import Synchronization
 
 /// The connections for claims of this process. Some that are done with are kept for the next accesses: an access costs one

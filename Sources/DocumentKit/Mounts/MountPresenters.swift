@@ -1,6 +1,7 @@
-import CoordinationService
 import Dispatch
 import Foundation
+import MountClient
+import MountProtocol
 import StorePrimitives
 import Synchronization
 
@@ -76,7 +77,7 @@ final class MountPresenters: Sendable {
                 return (id, state.session)
             }
             if let id, let session {
-                _ = call { (connection) throws(ServiceCallError) in try connection.withdraw(id, in: session) }
+                _ = call { (connection) throws(ServiceCallError) in try connection.call(PresenterInterface.withdraw, .init(id, in: session)) }
             }
             // Nobody is left to hear: the session and its thread end.
             state.withLock { state in
@@ -94,7 +95,7 @@ final class MountPresenters: Sendable {
             guard let id, let session else { return }
             let hasChanges = member.hasUnsavedChanges
             _ = call { (connection) throws(ServiceCallError) in
-                try connection.setUnsavedChanges(hasChanges, of: id, in: session)
+                try connection.call(PresenterInterface.setUnsaved, .init(hasChanges, of: id, in: session))
             }
         }
     }
@@ -134,7 +135,9 @@ final class MountPresenters: Sendable {
         }
         guard let session, isWanted else { return }
         let item = PresentedItem(path: member.path.wire, contents: true, unsaved: member.hasUnsavedChanges)
-        let result = call { (connection) throws(ServiceCallError) in try connection.present(item, in: session) }
+        let result = call { (connection) throws(ServiceCallError) in
+            try connection.call(PresenterInterface.present, .init(item, in: session)).presenter
+        }
         if case .failure(.disconnected) = result { return }
         let registration = state.withLock { state in
             if case .success(let id) = result {
@@ -194,7 +197,7 @@ final class MountPresenters: Sendable {
             calls.run { [self] in
                 guard let session, session == state.withLock({ $0.session }) else { return }
                 _ = call { (connection) throws(ServiceCallError) in
-                    try connection.answer(question.id, from: id, failure: failure, in: session)
+                    try connection.call(PresenterInterface.answer, .init(to: question.id, from: id, failure: failure, in: session))
                 }
                 // Nobody waits for who reads: the item is the presenter's again.
                 if question.access == .reading {
@@ -221,7 +224,7 @@ final class MountPresenters: Sendable {
                 }
                 let isAnew = hadSession
                 if isWanted {
-                    _ = try? connection.attend { [self] told in
+                    _ = try? connection.stream(PresenterInterface.attend, Empty()) { [self] told in
                         if let session = told.session { calls.run { [self] in begin(session, isAnew: isAnew) } }
                         (hadSession, pause) = (true, Self.shortestPause)
                         calls.run { [self] in hand(on: told) }

@@ -1,7 +1,8 @@
 import CLinux
-import CoordinationService
 import Foundation
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 import Synchronization
 

@@ -1,6 +1,6 @@
-import CoordinationService
 import Foundation
 import Glibc
+import MountProtocol
 
 /// Something happened to an item, as presenters are told.
 struct ItemChange: Sendable {

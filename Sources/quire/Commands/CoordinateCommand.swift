@@ -1,7 +1,8 @@
 import ArgumentParser
 import CLinux
-import CoordinationService
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 
@@ -67,7 +68,8 @@ struct CoordinateCommand: ParsableCommand {
         let status = try execute(with: claim.snapshots.compactMap(\.self))
         do {
             // A shell says by such a status that what it ran was killed.
-            try connection.release(claim, discards: status != 0, keeps: status > Self.killed)
+            try connection.call(
+                CoordinationInterface.release, .init(claim, discards: status != 0, keeps: status > Self.killed))
         } catch {
             throw CommandFailure(error, mountPoint: mount.mountPoint)
         }
@@ -81,7 +83,8 @@ struct CoordinateCommand: ParsableCommand {
             let connection = try MountLocator.connect(to: mount)
             // The mount's own limit is not known here: a day is longer.
             let request = ClaimCall(intents: intents, timeout: timeout)
-            return (connection, try connection.claim(request, timeout: .seconds((timeout ?? 86_400) + 10)))
+            let claim = try connection.call(CoordinationInterface.claim, request, timeout: .seconds((timeout ?? 86_400) + 10))
+            return (connection, claim)
         } catch {
             let failure = CommandFailure(error, mountPoint: mount.mountPoint)
             guard case .refused(let reason) = error, reason.isClaimTimeout else { throw failure }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import CoordinationService
+import MountProtocol
 
 struct EnableCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

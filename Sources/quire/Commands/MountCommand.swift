@@ -93,7 +93,7 @@ struct MountCommand: ParsableCommand {
                 configuration,
                 startGuard: GuardCommand.start(
                     of: request, options: options, stateFolder: configuration.stateFolder, restarts: restarts),
-                onReady: { pipe?.report(ReadyMessage.ready) }, makeStore: openStore)
+                onReady: { pipe?.report(ReadyMessage.ready) })
         } catch {
             pipe?.report(error.message)
             throw error
@@ -141,7 +141,8 @@ struct MountCommand: ParsableCommand {
             store: request.store, mountPoint: request.mountPoint, storeIdentity: request.folders.store,
             mountPointIdentity: request.folders.mountPoint, options: request.options, isSystem: getuid() == 0,
             stateFolder: folders.state, runtimeFolder: folders.runtime, socketPath: folders.socket,
-            thumbnailFolder: folders.thumbnails, workerProgram: WorkerProgram.path, startReplay: ReplayCommand.start)
+            thumbnailFolder: folders.thumbnails, workerProgram: WorkerProgram.path, startReplay: ReplayCommand.start,
+            version: quireVersion, deaths: { [state = folders.state] in DaemonDeaths(stateFolder: state).deaths })
         if request.replaces {
             // Not before: until then programs get an error, and reach no folder beneath.
             configuration.willMount = { () throws(MountFailure) in

@@ -1,7 +1,8 @@
 import ArgumentParser
-import CoordinationService
 import FoundationEssentials
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 
 struct RecentsCommand: ParsableCommand {
@@ -42,10 +43,7 @@ struct RecentsListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let limit = limit
-        let entries = try MountLocator.ask(try MountLocator.mount(meant: mount)) { (service) throws(ServiceCallError) in
-            try service.recents(limit: limit)
-        }
+        let entries = try MountLocator.ask(try MountLocator.mount(meant: mount), MountInterface.recents, .init(limit: limit)).entries
         if json { return Output.json(entries) }
         for entry in entries {
             Output.line(Array(Self.localTime(entry.used).utf8) + [0x20, 0x20] + entry.path.bytes)
@@ -85,7 +83,7 @@ struct RecentsForgetCommand: ParsableCommand {
             byMount[mount, default: []].append(DocumentPath(try named(path)))
         }
         for (mount, documents) in byMount {
-            try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.forgetRecents(documents) }
+            try MountLocator.ask(mount, MountInterface.forgetRecents, .init(documents))
         }
     }
 

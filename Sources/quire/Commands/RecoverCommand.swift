@@ -1,6 +1,7 @@
 import ArgumentParser
-import CoordinationService
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 
@@ -148,9 +149,7 @@ struct RecoverRestoreCommand: ParsableCommand {
             return done
         case .file:
             let document = version.path
-            let kept = try MountLocator.ask(entry) { (service) throws(ServiceCallError) in
-                try service.keepPresentVersion(of: document)
-            }
+            let kept = try MountLocator.ask(entry, RecoverInterface.keep, .init(document)).id
             guard kept != nil || force else {
                 throw CommandFailure(
                     "\(document): what it holds now is too large to be kept, and would be lost; restore with --force, or "

@@ -1,5 +1,5 @@
 import ArgumentParser
-import CoordinationService
+import MountProtocol
 import StorePrimitives
 
 struct StatusCommand: ParsableCommand {

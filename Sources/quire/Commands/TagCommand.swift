@@ -1,6 +1,7 @@
 import ArgumentParser
-import CoordinationService
 import DocumentIndex
+import MountClient
+import MountProtocol
 
 struct TagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -93,9 +94,7 @@ struct TagListCommand: ParsableCommand {
             return names.forEach { Output.line($0) }
         }
         let entry = try MountLocator.mount(meant: mount ?? path)
-        let tags = try MountLocator.ask(entry) { (service) throws(ServiceCallError) in
-            try service.tags()
-        }
+        let tags = try MountLocator.ask(entry, MountInterface.tags).tags
         if json { return Output.json(tags) }
         let width = tags.map { "\($0.count)".count }.max() ?? 0
         for tag in tags {
@@ -124,9 +123,7 @@ struct TagRenameCommand: ParsableCommand {
 
     func run() throws {
         let (old, new) = (try TagArgument.parse(old), try TagArgument.parse(new))
-        try MountLocator.ask(try MountLocator.mount(meant: mount)) { (service) throws(ServiceCallError) in
-            try service.renameTag(old.text, to: new.text)
-        }
+        try MountLocator.ask(try MountLocator.mount(meant: mount), MountInterface.renameTag, .init(old.text, to: new.text))
     }
 }
 
@@ -146,9 +143,7 @@ struct TagUndoCommand: ParsableCommand {
     @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
 
     func run() throws {
-        let restored = try MountLocator.ask(try MountLocator.mount(meant: mount)) { (service) throws(ServiceCallError) in
-            try service.undoTagRemoval()
-        }
+        let restored = try MountLocator.ask(try MountLocator.mount(meant: mount), MountInterface.undoTagRemoval).restored
         Output.line("\(restored) \(restored == 1 ? "document has its" : "documents have their") tags again.")
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
-import CoordinationService
 import FoundationEssentials
 import Glibc
+import MountClient
+import MountProtocol
 
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -57,7 +58,7 @@ struct WatchCommand: ParsableCommand {
         signal(SIGTERM) { _ in _exit(0) }
         let json = json
         try MountLocator.ask(mount) { (service) throws(ServiceCallError) in
-            try service.watch(request) { (found) throws(ServiceCallError) in
+            try service.stream(EventInterface.watch, request) { (found) throws(ServiceCallError) in
                 if found.overflow { Output.line(json ? #"{"overflow":true}"# : "(some events were missed)") }
                 for event in found.events {
                     if json { Output.exact(Self.line(event)) } else { Output.line(Self.text(event)) }

@@ -1,7 +1,7 @@
-import CoordinationService
 import DocumentMount
 import Glibc
 import Logging
+import MountServer
 
 /// The daemon of one mount: the store's lock, the mount, its service, its signals.
 enum MountDaemon {
@@ -9,8 +9,7 @@ enum MountDaemon {
     /// (SignalWaiter.block). Throws a failure when the mount cannot be made.
     /// - Parameter startGuard: starts the process that sees this one die.
     static func run(
-        _ configuration: MountConfiguration, startGuard: @escaping DaemonGuard.Start, onReady: @escaping @Sendable () -> Void,
-        makeStore: (MountConfiguration, Logger) throws -> any ServedStore
+        _ configuration: MountConfiguration, startGuard: @escaping DaemonGuard.Start, onReady: @escaping @Sendable () -> Void
     ) throws(CommandFailure) {
         let log = makeLog(stateFolder: configuration.stateFolder)
         // Held until this process ends, whatever happens below.
@@ -21,14 +20,15 @@ enum MountDaemon {
         let sweep = StateSweep(configuration, log: log)
         defer { sweep.stop() }
         do {
-            let store = try makeStore(configuration, log)
+            let store = try MountedStore(configuration: configuration, log: log)
             let owner = configuration.isSystem && configuration.options.allowOther
                 ? ServiceAccess.everyone : .owner(uid: getuid())
             let server: ServiceServer
             do {
                 server = try ServiceServer(
-                    socketPath: configuration.socketPath, access: owner, service: store.service,
-                    version: quireVersion, shares: store.shares, threads: store.callThreads, log: log)
+                    socketPath: configuration.socketPath, access: owner, service: store,
+                    version: quireVersion, shares: store.shares,
+                    threads: CallThreads(prepare: { store.prepareThread() }, reset: { store.resetThread() }), log: log)
             } catch {
                 throw CommandFailure("\(configuration.socketPath): the service cannot listen: \(error)")
             }

@@ -1,8 +1,9 @@
 import CLinux
-import CoordinationService
 import DocumentMount
 import Glibc
 import Logging
+import MountClient
+import MountProtocol
 import StorePrimitives
 import Synchronization
 import SystemPackage
@@ -23,8 +24,7 @@ final class StateSweep: Sendable {
     private let states: String
     private let runtime: String
     private let log: Logger
-    private let isOver = Atomic(false)
-    private let thread = Mutex<NamedThread?>(nil)
+    private let worker = Worker()
 
     init(_ configuration: MountConfiguration, log: Logger) {
         let parts = configuration.stateFolder.split(separator: "/")
@@ -35,20 +35,16 @@ final class StateSweep: Sendable {
     }
 
     func start() {
-        let sweeper = NamedThread("quire-states") { [self] in
+        worker.start("quire-states") { [self] in
             _ = cl_set_thread_nice(19)
             _ = cl_set_thread_io_idle()
             sweepStates()
             sweepSockets()
             log.debug("what stores that are gone left was looked for")
         }
-        thread.withLock { $0 = sweeper }
     }
 
-    func stop() {
-        isOver.store(true, ordering: .relaxed)
-        thread.withLock { $0.take() }?.join()
-    }
+    func stop() { worker.stop() }
 
     // MARK: State folders
 
@@ -56,7 +52,7 @@ final class StateSweep: Sendable {
 
     private func sweepStates() {
         guard let place = try? Descriptor(opening: states, flags: O_RDONLY | O_DIRECTORY) else { return }
-        for name in Self.names(in: place) where !isOver.load(ordering: .relaxed) && name != own {
+        for name in Self.names(in: place) where !worker.isStopping && name != own {
             if name.hasSuffix(Self.obsolete), Self.isID(name.dropLast(Self.obsolete.count)) {
                 // Another was ended at it.
                 Self.remove(name, in: place)
@@ -102,8 +98,7 @@ final class StateSweep: Sendable {
     }
 
     private static func changed(_ name: String, in folder: Descriptor) -> Int64? {
-        var status = cl_status()
-        guard cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 else { return nil }
+        guard let status = try? FileStatus(of: name, in: folder) else { return nil }
         return Int64(status.st.st_mtim.tv_sec)
     }
 
@@ -130,11 +125,10 @@ final class StateSweep: Sendable {
 
     private func sweepSockets() {
         guard let place = try? Descriptor(opening: runtime, flags: O_RDONLY | O_DIRECTORY) else { return }
-        for name in Self.names(in: place) where !isOver.load(ordering: .relaxed) {
+        for name in Self.names(in: place) where !worker.isStopping {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false)
             guard let id = parts.first, id != own, Self.isID(id), parts.dropFirst().first == "socket" else { continue }
-            var status = cl_status()
-            guard cl_statx(place.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0, status.st.st_mode & S_IFMT == S_IFSOCK,
+            guard let status = try? FileStatus(of: name, in: place), status.st.st_mode & S_IFMT == S_IFSOCK,
                 Int64(time(nil)) &- Int64(status.st.st_mtim.tv_sec) > Self.socketSeconds, isAbandoned(name, of: String(id))
             else { continue }
             _ = cl_unlinkat(place.number, name, 0)

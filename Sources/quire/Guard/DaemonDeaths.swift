@@ -1,6 +1,6 @@
 import CLinux
-import CoordinationService
 import Glibc
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 

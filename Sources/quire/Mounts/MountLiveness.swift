@@ -15,7 +15,7 @@ package enum MountLiveness: Equatable, Sendable {
 
     package static func of(_ mountPoint: [UInt8]) -> MountLiveness {
         do throws(Errno) {
-            return .answers(device: try MountServer.device(mountPoint))
+            return .answers(device: try MountProbe.device(mountPoint))
         } catch .socketNotConnected, .connectionAbort {
             return .dead
         } catch .timedOut {
@@ -27,7 +27,7 @@ package enum MountLiveness: Equatable, Sendable {
 }
 
 /// Questions to the server of a mount, which may never answer. Each costs the start of a process, and 5 s at most.
-enum MountServer {
+enum MountProbe {
     private static let timeout: Int32 = 5_000
 
     /// The st_dev of the mount's root, whatever the kernel has cached: a dead mount answers from the cache otherwise.

@@ -1,5 +1,6 @@
-import CoordinationService
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 
@@ -57,7 +58,7 @@ enum MountLocator {
     /// that another user than the mount's owner serves.
     static func connect(to entry: MountTable.Entry) throws(ServiceCallError) -> ServiceConnection {
         var sockets = StateFolders.likelySockets(store: entry.source, owner: entry.owner ?? getuid())
-        if let named = try? MountServer.attribute(Self.socketAttribute, of: entry.mountPoint) {
+        if let named = try? MountProbe.attribute(Self.socketAttribute, of: entry.mountPoint) {
             sockets.insert(String(decoding: named, as: UTF8.self), at: 0)
         }
         var failure = ServiceCallError.unreachable(socket: sockets[0], .noSuchFileOrDirectory)
@@ -72,7 +73,19 @@ enum MountLocator {
         throw failure
     }
 
-    /// Makes one call to the daemon of the mount meant, with its failures as the user is to read them.
+    /// Calls one method of the daemon of the mount meant, with its failures as the user is to read them.
+    @discardableResult
+    static func ask<Parameters, Reply>(
+        _ entry: MountTable.Entry, _ method: ServiceMethod<Parameters, Reply>, _ parameters: Parameters
+    ) throws(CommandFailure) -> Reply {
+        try ask(entry) { (service) throws(ServiceCallError) in try service.call(method, parameters) }
+    }
+
+    static func ask<Reply>(_ entry: MountTable.Entry, _ method: ServiceMethod<Empty, Reply>) throws(CommandFailure) -> Reply {
+        try ask(entry, method, Empty())
+    }
+
+    /// Has `call` ask the daemon of the mount meant, with its failures as the user is to read them.
     static func ask<Answer>(
         _ entry: MountTable.Entry, _ call: (ServiceConnection) throws(ServiceCallError) -> Answer
     ) throws(CommandFailure) -> Answer {

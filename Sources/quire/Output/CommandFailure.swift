@@ -1,4 +1,5 @@
-import CoordinationService
+import MountClient
+import MountProtocol
 import SystemPackage
 
 /// Why a command ends without having done its work: a sentence that names the path and the remedy, and the exit code.

@@ -1,6 +1,7 @@
 import ArgumentParser
-import CoordinationService
 import DocumentMount
+import MountClient
+import MountProtocol
 import StorePrimitives
 
 /// Completions by the shell of other words than files.
@@ -9,7 +10,7 @@ extension CompletionKind {
     static var knownTags: CompletionKind {
         .custom { _, _, _ in
             guard let entry = try? MountLocator.mount(meant: nil),
-                let tags = try? MountLocator.ask(entry, { (service) throws(ServiceCallError) in try service.tags() })
+                let tags = try? MountLocator.ask(entry, MountInterface.tags).tags
             else { return [] }
             return tags.map(\.name)
         }

@@ -1,5 +1,6 @@
-import CoordinationService
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 
 /// One mount as `quire status` shows it.
@@ -41,7 +42,7 @@ struct MountReport: Encodable {
         mountPoint = DocumentPath(entry.mountPoint)
         store = DocumentPath(entry.source)
         do throws(ServiceCallError) {
-            status = try MountLocator.connect(to: entry).status(timeout: timeout)
+            status = try MountLocator.connect(to: entry).call(MountInterface.status, timeout: timeout).status
             state = .serving
             reason = nil
         } catch {

@@ -1,4 +1,5 @@
-import CoordinationService
+import MountClient
+import MountProtocol
 import StorePrimitives
 
 /// A version's number from the command line.
@@ -21,7 +22,7 @@ enum KeptVersionArgument {
         try MountLocator.ask(entry) { (service) throws(ServiceCallError) in
             for id in ids {
                 do throws(ServiceCallError) {
-                    try service.dropKeptVersion(id)
+                    try service.call(RecoverInterface.drop, .init(id))
                 } catch .refused(let error) where error.name.hasSuffix(".NotFound") {
                     gone.append(id)
                 }

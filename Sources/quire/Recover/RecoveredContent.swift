@@ -1,6 +1,7 @@
 import CLinux
-import CoordinationService
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 
@@ -27,7 +28,7 @@ struct RecoveredContent {
         while true {
             let part: RecoveredPart
             do {
-                part = try service.keptContent(of: version.id, from: offset)
+                part = try service.call(RecoverInterface.read, .init(version.id, from: offset))
             } catch {
                 throw CommandFailure(error, mountPoint: entry.mountPoint)
             }

@@ -1,5 +1,5 @@
-import CoordinationService
 import Glibc
+import MountProtocol
 
 /// Versions as `quire recover list` shows them.
 package enum RecoveryList {

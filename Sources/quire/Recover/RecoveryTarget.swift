@@ -1,6 +1,6 @@
 import CLinux
-import CoordinationService
 import Glibc
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 
@@ -58,7 +58,7 @@ struct RecoveryTarget {
         var status = cl_status()
         let result = withCString(name) { cl_statx(place, $0, AT_SYMLINK_NOFOLLOW, &status) }
         switch -result {
-        case 0: return status.st.st_mode & S_IFMT == S_IFREG ? .file(size: Int64(status.st.st_size)) : .other
+        case 0: return status.isRegular ? .file(size: Int64(status.st.st_size)) : .other
         case ENOENT:
             let parent = Array(path[..<(path.lastIndex(of: Self.slash) ?? 0)])
             guard folder != nil || parent.isEmpty || (try? FileSystem.status(parent)) != nil else {

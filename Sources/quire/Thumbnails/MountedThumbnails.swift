@@ -1,6 +1,7 @@
-import CoordinationService
 import CLinux
 import Glibc
+import MountClient
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 import DocumentRendering
@@ -42,13 +43,11 @@ struct MountedThumbnails: ThumbnailSource {
         } catch {
             return "\(error)"
         }
-        let reason = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.refusal(of: DocumentPath(path)) }
-        if let reason { return reason }
-        let trouble = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.status().thumbnailTrouble }
-        return trouble
+        if let reason = try MountLocator.ask(mount, ThumbnailInterface.why, .init(DocumentPath(path))).reason { return reason }
+        return try MountLocator.ask(mount, MountInterface.status).status.thumbnailTrouble
     }
 
     func clear(_ path: [UInt8]) throws(CommandFailure) -> Int {
-        try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.clearThumbnails(in: DocumentPath(path)) }
+        try MountLocator.ask(mount, ThumbnailInterface.clear, .init(DocumentPath(path))).documents
     }
 }

@@ -1,6 +1,7 @@
-import CoordinationService
 import DocumentRendering
 import Glibc
+import MountClient
+import MountProtocol
 
 /// What is kept of thumbnails, for `quire thumbnail --status`.
 enum ThumbnailKeep {
@@ -24,7 +25,7 @@ enum ThumbnailKeep {
         }
         var trouble: String?
         if let mount = try? path.map({ try MountLocator.mount(holding: $0.bytes) }) ?? MountLocator.mount(meant: nil) {
-            trouble = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in try service.status().thumbnailTrouble }
+            trouble = try MountLocator.ask(mount, MountInterface.status).status.thumbnailTrouble
         }
         if json { return Output.json(Report(place: place, entries: entries, bytes: bytes, trouble: trouble)) }
         let counts = ThumbnailSize.allCases.map { "\($0.rawValue) \(entries[$0.rawValue] ?? 0)" }.joined(separator: ", ")

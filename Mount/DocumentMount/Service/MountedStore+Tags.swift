@@ -1,0 +1,51 @@
+import DocumentIndex
+public import MountProtocol
+import StorePrimitives
+import SystemPackage
+
+/// Tags and recents, each for the user who asks.
+extension MountedStore {
+    public func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {
+        guard let tag = Tag(old), let newTag = Tag(new) else { throw .invalidParameter("new") }
+        do throws(Errno) {
+            try tagFolders.renameTag(tag, to: newTag, Credentials(peer))
+        } catch .noSuchFileOrDirectory {
+            throw .notFound("tag \(old)")
+        } catch .directoryNotEmpty {
+            throw .failed("the tag \(new) exists")
+        } catch .invalidArgument {
+            throw .invalidParameter("new")
+        } catch .permissionDenied {
+            throw .permissionDenied("not every document tagged \(old) is yours to change; none was")
+        } catch {
+            throw .failed("renaming \(old) failed: \(error)")
+        }
+    }
+
+    public func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int {
+        let restored: Int?
+        do throws(Errno) {
+            restored = try tagFolders.undoRemoval(Credentials(peer))
+        } catch {
+            throw .failed("bringing the tags back failed: \(error)")
+        }
+        guard let restored else { throw .notFound("removal of tags to undo") }
+        return restored
+    }
+
+    public func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount] {
+        tagFolders.counts(for: Credentials(peer)).map { TagCount(name: $0.name, count: $0.count) }
+    }
+
+    public func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
+        recents.recents(Credentials(peer), limit: limit).map {
+            RecentDocument(path: place($0.path), used: Double($0.used.nanoseconds) / 1e9)
+        }
+    }
+
+    public func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) {
+        for path in paths {
+            guard recents.forget(try inside(path), Credentials(peer)) else { throw .failed("\(path.wire): could not be forgotten") }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import CLinux
+import Glibc
+import StorePrimitives
+
+/// Who is at the other end of a connection, as the kernel tells (SO_PEERCRED, SO_PEERGROUPS): the credentials the process had
+/// when it connected. Every request is authorised by these and never by what a message says, nor by what /proc says of the
+/// pid, which may be another process's by then.
+public struct Peer: Hashable, Sendable {
+    public let uid: UInt32
+    public let gid: UInt32
+    /// Supplementary groups.
+    public let groups: [UInt32]
+    public let pid: Int32
+    /// When that process was started, in clock ticks since boot, as it was found when the connection was accepted: with the number
+    /// it names the process for ever. Nil if it had ended by then; whoever holds the connection is then no process that is known.
+    public let start: UInt64?
+
+    public init(uid: UInt32, gid: UInt32, groups: [UInt32], pid: Int32, start: UInt64?) {
+        self.uid = uid
+        self.gid = gid
+        self.groups = groups
+        self.pid = pid
+        self.start = start
+    }
+
+    /// The peer of a connected Unix socket; nil if it is none.
+    package init?(of socket: Int32) {
+        guard let credentials = Self.credentials(of: socket) else { return nil }
+        self.init(credentials, of: socket)
+    }
+
+    /// The peer of a connected Unix socket whose credentials are known: some ten system calls more.
+    package init(_ credentials: Credentials, of socket: Int32) {
+        self.init(
+            uid: credentials.uid, gid: credentials.gid, groups: Self.groups(of: socket) ?? [], pid: credentials.pid,
+            start: Self.start(of: credentials.pid, user: credentials.uid, at: socket))
+    }
+
+    /// A struct ucred.
+    package typealias Credentials = (pid: Int32, uid: UInt32, gid: UInt32)
+
+    /// The user and process at the other end of a connected Unix socket, found by one system call; nil if it is none.
+    package static func credentials(of socket: Int32) -> Credentials? {
+        var credentials: Credentials = (pid: 0, uid: 0, gid: 0)
+        var length = socklen_t(clamping: MemoryLayout.size(ofValue: credentials))
+        // Safe: the kernel fills a struct ucred, which is these three fields in this order.
+        return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 ? credentials : nil
+    }
+
+    /// The number may be another process's by now: the kernel's handle of the peer (Linux 6.5) tells, else the user.
+    private static func start(of pid: Int32, user: UInt32, at socket: Int32) -> UInt64? {
+        guard pid > 0 else { return nil }
+        var handle: Int32 = -1
+        var length = socklen_t(truncatingIfNeeded: MemoryLayout.size(ofValue: handle))
+        guard getsockopt(socket, SOL_SOCKET, CL_SO_PEERPIDFD, &handle, &length) == 0 else {
+            // ESRCH and ENODATA: it is gone. Else the kernel is older.
+            guard errno == ENOPROTOOPT else { return nil }
+            var status = stat()
+            return stat("/proc/\(pid)", &status) == 0 && status.st_uid == user ? ProcessStat(of: pid)?.start : nil
+        }
+        defer { close(handle) }
+        let start = ProcessStat(of: pid)?.start
+        // Readable once the process has ended; until then the number was its own.
+        var poll = pollfd(fd: handle, events: Int16(truncatingIfNeeded: POLLIN), revents: 0)
+        return Glibc.poll(&poll, 1, 0) == 0 ? start : nil
+    }
+
+    /// Nil on a kernel before 4.13: the peer then has no more than its user and group.
+    private static func groups(of socket: Int32) -> [UInt32]? {
+        var groups: [UInt32] = []
+        var size = socklen_t(0)
+        // With too little room the answer is ERANGE, and the size says how much it takes.
+        while getsockopt(socket, SOL_SOCKET, CL_SO_PEERGROUPS, &groups, &size) != 0 {
+            guard errno == ERANGE, Int(size) / 4 > groups.count else { return nil }
+            groups = Array(repeating: 0, count: Int(size) / 4)
+        }
+        return Array(groups.prefix(Int(size) / 4))
+    }
+}
