@@ -175,8 +175,3 @@ struct ProcText {
         return false
     }
 }
-
-/// FNV-1a: for comparing bytes without keeping them.
-func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-}

@@ -42,7 +42,7 @@ extension ProcessTable {
     private func arguments(of process: pid_t) -> UInt64? {
         withUnsafeTemporaryAllocation(byteCount: 2048, alignment: 1) { buffer in
             let length = proc.read(process, "cmdline", into: buffer)
-            return length > 0 ? hash(UnsafeRawBufferPointer(rebasing: buffer[..<length])) : nil
+            return length > 0 ? buffer[..<length].fnv1a() : nil
         }
     }
 }

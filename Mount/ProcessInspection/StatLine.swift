@@ -40,7 +40,7 @@ extension StatLine {
         var bytes = Array(name.utf8.prefix(15))
         bytes.insert(UInt8(ascii: "("), at: 0)
         bytes.append(UInt8(ascii: ")"))
-        return bytes.withUnsafeBytes(hash)
+        return bytes.fnv1a()
     }
 
     init?(_ bytes: UnsafeRawBufferPointer) {
@@ -48,7 +48,7 @@ extension StatLine {
         guard let open = bytes.firstIndex(of: UInt8(ascii: "(")), let close = bytes.lastIndex(of: UInt8(ascii: ")")),
             open < close, bytes.count > close + 2
         else { return nil }
-        name = hash(UnsafeRawBufferPointer(rebasing: bytes[open...close]))
+        name = bytes[open...close].fnv1a()
         state = bytes[close + 2]
         var text = ProcText(bytes, from: close + 2)
         func next(_ text: inout ProcText, after skipped: Int) -> UInt64 {

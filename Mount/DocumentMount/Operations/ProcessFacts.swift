@@ -67,16 +67,7 @@ enum ProcessFacts {
 
     /// The whole file: a process may have 65,536 groups. Nil if it is empty or an error came in between.
     private static func read(_ path: String) -> String? {
-        guard let file = try? Descriptor(opening: path, flags: O_RDONLY) else { return nil }
-        return withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 1) { buffer in
-            var text: [UInt8] = []
-            while true {
-                let length = cl_read(file.number, buffer.baseAddress, buffer.count)
-                guard length >= 0 else { return nil }
-                guard length > 0 else { break }
-                text += buffer.prefix(length)
-            }
-            return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
-        }
+        guard let text = try? WholeFile.read(path), !text.isEmpty else { return nil }
+        return String(decoding: text, as: UTF8.self)
     }
 }

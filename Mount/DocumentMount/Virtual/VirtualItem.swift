@@ -73,11 +73,8 @@ extension VirtualItem {
 
     /// The identity of the item's node: on a device that no file has.
     var identity: FileIdentity {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a
-        for byte in key { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        var second: UInt64 = 0x9E37_79B9_7F4A_7C15
-        for byte in key.reversed() { second = (second ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return FileIdentity(device: .max, inode: hash | 1 << 63, birth: Int64(bitPattern: second))
+        let second = key.reversed().fnv1a(from: 0x9E37_79B9_7F4A_7C15)
+        return FileIdentity(device: .max, inode: key.fnv1a() | 1 << 63, birth: Int64(bitPattern: second))
     }
 
     /// Attributes of a folder or link, changed at `modified`. It belongs to the daemon's user and is open to all: the kernel

@@ -102,17 +102,10 @@ private final class MountList: Sendable {
         let file = Descriptor(owning: number)
         state.file = file
         // The longest match counts, and of two at one place the later: so sorted, the last match is the one.
-        let table = MountTable(parsing: contents(file))
+        let table = MountTable(parsing: (try? WholeFile.read(file)) ?? [])
         // The longest match counts, and of two at one place the later: so sorted, the last match is the one.
         state.entries = table.entries.enumerated().sorted { one, other in
             (one.element.mountPoint.count, one.offset) < (other.element.mountPoint.count, other.offset)
         }.map { Entry($0.element) }
-    }
-
-    private static func contents(_ file: Descriptor) -> [UInt8] {
-        var contents: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while case let count = read(file.number, &chunk, chunk.count), count > 0 { contents += chunk[..<count] }
-        return contents
     }
 }

@@ -33,15 +33,8 @@ struct RecordLine: Equatable {
 
     func text(_ index: Int) -> String? { index < fields.count ? String(decoding: fields[index], as: UTF8.self) : nil }
 
-    /// FNV-1a over the fields, each with a space after it.
-    private static func checksum(_ parts: ArraySlice<ArraySlice<UInt8>>) -> UInt64 {
-        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-        for part in parts {
-            for byte in part { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
-            sum = (sum ^ 0x20) &* 0x100_0000_01b3
-        }
-        return sum
-    }
+    /// Of the fields, each with a space after it.
+    private static func checksum(_ parts: ArraySlice<ArraySlice<UInt8>>) -> UInt64 { parts.map { $0 + [0x20] }.joined().fnv1a() }
 
     private static func escaped(_ field: [UInt8]) -> [UInt8] {
         field.flatMap { byte -> [UInt8] in

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import StorePrimitives
 import SystemPackage
 
 /// The few questions commands ask of the file system.
@@ -33,17 +34,7 @@ package enum FileSystem {
 
     /// The whole of a small file, such as those in /proc; nil if it cannot be read.
     package static func contents(_ path: [UInt8]) -> [UInt8]? {
-        let descriptor = withCString(path) { cl_openat(AT_FDCWD, $0, O_RDONLY, 0) }
-        guard descriptor >= 0 else { return nil }
-        defer { cl_close(descriptor) }
-        var contents: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = cl_read(descriptor, &chunk, chunk.count)
-            if count < 0 { return nil }
-            if count == 0 { return contents }
-            contents.append(contentsOf: chunk[..<count])
-        }
+        withCString(path) { try? WholeFile.read($0) }
     }
 
     package static func contents(_ path: String) -> [UInt8]? { contents(Array(path.utf8)) }
