@@ -145,9 +145,5 @@ extension FuseSession {
         fuse_session_process_buf(session, &buffer)
     }
 
-    private static var microseconds: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000_000 + time.tv_nsec / 1000
-    }
+    private static var microseconds: Int { Int(cl_monotonic_ns()) / 1_000 }
 }

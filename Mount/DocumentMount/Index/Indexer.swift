@@ -190,11 +190,7 @@ final class Indexer: @unchecked Sendable {
         }
     }
 
-    static var monotonic: Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    static var monotonic: Duration { .nanoseconds(cl_monotonic_ns()) }
 }
 
 extension Change {

@@ -165,11 +165,7 @@ final class LockService: @unchecked Sendable {
         }
     }
 
-    private static var now: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(clamping: time.tv_sec) * 1_000_000_000 + UInt64(clamping: time.tv_nsec)
-    }
+    private static var now: UInt64 { SaveService.now }
 }
 
 extension LockOwner {
