@@ -34,10 +34,10 @@ public func expectErrno(
 }
 
 /// Waits until `condition` holds, looking every 5 ms; records an issue if it never does within `limit`, which is
-/// generous: other programs may have the processors meanwhile. Whether it held.
+/// generous: other programs may have the processors meanwhile, and a virtual machine may be halted for a minute. Whether it held.
 @discardableResult
 public func eventually(
-    within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
+    within limit: Duration = .seconds(180), sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) rethrows -> Bool {
     let end = ContinuousClock.now + limit

@@ -25,7 +25,7 @@ public struct ProgramResult: Sendable {
 /// leaves a daemon behind with its output open does not hold the caller up.
 public func runProgram(
     _ program: String, _ arguments: [String] = [], input: String = "", environment: [String: String] = [:],
-    limit: Duration = .seconds(60), user: UInt32? = nil
+    limit: Duration = .seconds(180), user: UInt32? = nil
 ) throws(Errno) -> ProgramResult {
     var words = [program] + arguments
     if let user { words = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--"] + words }

@@ -21,7 +21,7 @@ extension MountTests {
                     except OSError: pass
                 def type(self, keys): os.write(self.fd, keys.encode())
                 def expect(self, text):
-                    end = time.monotonic() + 60
+                    end = time.monotonic() + 180
                     while text not in self.text:
                         if time.monotonic() > end: raise AssertionError("%r is not on the screen: %r" % (text, self.text))
                         time.sleep(0.01)
@@ -38,7 +38,7 @@ extension MountTests {
                     editor = Screen("QuireEdit", "doc"); editor.expect("first line"); editor.expect("second")
                     editor.type("typed é "); editor.expect("doc *")
                     # Another app reads: what was typed is saved first, as soon as the mount knows that there is something to save.
-                    end = time.monotonic() + 60
+                    end = time.monotonic() + 180
                     while (seen := run("cat doc")) != "typed é first line\\nsecond\\n": assert time.monotonic() < end, seen
                     editor.expect("saved")
                     # Another app writes: it shows.

@@ -78,9 +78,9 @@ enum PresenterScript {
             result.stdout, result.stderr = open(place + ".out").read(), open(place + ".err").read()
             return result
         def eventually(test, seen=lambda: None):
-            end = time.monotonic() + 60
+            end = time.monotonic() + 180
             while not test():
-                if time.monotonic() > end: raise AssertionError("not within a minute: %s" % (seen(),))
+                if time.monotonic() > end: raise AssertionError("not within three minutes: %s" % (seen(),))
                 time.sleep(0.01)
         def timed(command):
             start = time.monotonic()

@@ -61,13 +61,13 @@ extension MountTests {
                         file = os.open("doc", os.O_WRONLY | os.O_TRUNC)
                         os.write(file, b"%d" % n); os.close(file)
                     # It is there when it tells of something.
-                    end = time.monotonic() + 60
+                    end = time.monotonic() + 180
                     while not told():
                         assert time.monotonic() < end, open(T + "/errors").read()
                         save(0); time.sleep(0.1)
                     time.sleep(0.3)
                     for n in range(1, 31):
-                        before = len(told()); save(n); end = time.monotonic() + 60
+                        before = len(told()); save(n); end = time.monotonic() + 180
                         while len(told()) == before:
                             assert time.monotonic() < end, f"save {n} was not told"
                             time.sleep(0.02)

@@ -69,7 +69,7 @@ extension Mount {
 
     /// Waits until the names in a virtual folder are exactly these, in this order.
     func expectNames(
-        _ expected: [String], in folder: String, as user: UInt32? = nil, within limit: Duration = .seconds(60),
+        _ expected: [String], in folder: String, as user: UInt32? = nil, within limit: Duration = .seconds(180),
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let end = ContinuousClock.now + limit
@@ -80,7 +80,7 @@ extension Mount {
 
     /// Waits until the daemon has read the whole store once.
     func scanned(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        try eventually(within: .seconds(60), sourceLocation: sourceLocation) {
+        try eventually(within: .seconds(180), sourceLocation: sourceLocation) {
             try quire("status", "--json", path).output.contains("\"state\" : \"done\"")
         }
     }

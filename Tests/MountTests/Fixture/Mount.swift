@@ -41,7 +41,7 @@ final class Mount {
     }
 
     /// Runs `quire` as this mount's user.
-    func quire(_ arguments: String..., limit: Duration = .seconds(60)) throws -> ProgramResult {
+    func quire(_ arguments: String..., limit: Duration = .seconds(180)) throws -> ProgramResult {
         LastProgram.ended(
             arguments.joined(separator: " "),
             try runProgram(Products.folder + "/quire", arguments, environment: environment, limit: limit, user: account.uid))

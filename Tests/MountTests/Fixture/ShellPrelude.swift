@@ -67,12 +67,12 @@ enum ShellPrelude {
             : >"$file"; inotifywait -m "$@" >"$file" 2>"$file.errors" & watcher=$!
             eventually grep -q established "$file.errors"
         }
-        # eventually COMMAND…: waits until the command succeeds, a minute at most. One word is a script: eventually '[ -e "$T/held" ]'.
+        # eventually COMMAND…: waits until the command succeeds, three minutes at most. One word is a script: eventually '[ -e "$T/held" ]'.
         eventually() {
-            local end=$((SECONDS + 60)) script=$1
+            local end=$((SECONDS + 180)) script=$1
             [[ $# = 1 ]] || script=$(__quoted "$@")
             until eval "$script"; do
-                [[ $SECONDS -lt $end ]] || __wrong "not within a minute: $script"$'\n'"$( (set -x; eval "$script") 2>&1 || true)"
+                [[ $SECONDS -lt $end ]] || __wrong "not within three minutes: $script"$'\n'"$( (set -x; eval "$script") 2>&1 || true)"
                 sleep 0.02
             done
         }

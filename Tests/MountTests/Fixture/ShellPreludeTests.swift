@@ -36,7 +36,7 @@ struct ShellPreludeTests {
         ("expect_equal a b 2>/dev/null || true; echo on", "line 1: expected b, got a"),
         // Sixteen minutes later.
         ("eventually 'SECONDS=1000; false'; echo on",
-            "line 1: not within a minute: SECONDS=1000; false\n++ eval 'SECONDS=1000; false'\n+++ SECONDS=1000\n+++ false"),
+            "line 1: not within three minutes: SECONDS=1000; false\n++ eval 'SECONDS=1000; false'\n+++ SECONDS=1000\n+++ false"),
     ])
     func whatFailsEndsTheScriptAndSaysWhereAndWhat(script: String, errors: String) throws {
         let ended = try run(script)

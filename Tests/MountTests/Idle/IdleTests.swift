@@ -57,7 +57,7 @@ extension MountTests {
 
         /// Waits until the daemon has nothing open that is gone, but SQLite's and memory's files, which have no name by intent.
         private func expectNothingHeld(_ mount: Mount, sourceLocation: SourceLocation = #_sourceLocation) throws {
-            try eventually(within: .seconds(60), sourceLocation: sourceLocation) {
+            try eventually(within: .seconds(180), sourceLocation: sourceLocation) {
                 try !descriptors(mount).contains { $0.hasPrefix(mount.store) && $0.hasSuffix("(deleted)") }
             }
         }

@@ -242,7 +242,7 @@ extension MountTests {
                     import os, time
                     for number in range(20):
                         with open("b%d.txt" % number, "w") as file: file.write("words %d" % number)
-                        path, end = ".thumbnails/normal/b%d.txt.png" % number, time.monotonic() + 60
+                        path, end = ".thumbnails/normal/b%d.txt.png" % number, time.monotonic() + 180
                         while True:
                             try:
                                 with open(path, "rb") as file: content = file.read()

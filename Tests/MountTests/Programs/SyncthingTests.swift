@@ -52,7 +52,7 @@ extension MountTests {
                 try: return open(folders[name] + "/doc").read().strip()
                 except FileNotFoundError: return None
             def until(name, expected):
-                limit = time.monotonic() + 60
+                limit = time.monotonic() + 180
                 while content(name) != expected and time.monotonic() < limit: time.sleep(0.05)
                 return content(name)
             def save(name, text):

@@ -182,7 +182,7 @@ extension MountTests {
                             os.close(file)
                     def change(): \(change); time.sleep(0.001)
                     children = [child(save), child(save), child(change)]
-                    torn, read, end = 0, 0, time.monotonic() + 60
+                    torn, read, end = 0, 0, time.monotonic() + 180
                     while read < 3_000 and time.monotonic() < end:
                         try:
                             with open("a/doc", "rb") as file: content = file.read()

@@ -385,7 +385,7 @@ extension MountTests {
                 # A hang has no end; a thread may wait for the disk.
                 gone = wait(ended, 60)
                 open(T + "/stop", "w").close()
-                end = time.monotonic() + 60
+                end = time.monotonic() + 180
                 while workers and time.monotonic() < end:
                     child, status = os.waitpid(-1, os.WNOHANG)
                     if not child: time.sleep(0.005); continue

@@ -62,7 +62,7 @@ extension MountTests {
             before = os.stat(document).st_ino
             program = run("dbus-run-session", name, document)
             def until(condition):
-                limit = time.monotonic() + 60
+                limit = time.monotonic() + 180
                 while not condition() and time.monotonic() < limit: time.sleep(0.1)
             def isSaved():
                 try: return os.stat(document).st_ino != before
@@ -105,7 +105,7 @@ extension MountTests {
                 press("mousemove", "--window", window, "200", "200", "click", "1"); time.sleep(1)
                 for word in ["one", "two", "three"]:
                     press("key", "ctrl+Home"); press("type", word + " "); press("key", "ctrl+s")
-                    limit = time.monotonic() + 60
+                    limit = time.monotonic() + 180
                     while word not in open(mount + "/notes.txt").read() and time.monotonic() < limit: time.sleep(0.05)
                 time.sleep(0.2)
                 tags, mode = os.getxattr(mount + "/notes.txt", "user.xdg.tags").decode(), os.stat(mount + "/notes.txt").st_mode
@@ -122,7 +122,7 @@ extension MountTests {
             def page(colour): return pdf("%d %d %d rg 0 0 400 400 re f" % colours[colour])
             def shows(colour): return share(*(255 * part for part in colours[colour])) > 0.1
             def expect(colour):
-                limit = time.monotonic() + 60
+                limit = time.monotonic() + 180
                 while time.monotonic() < limit:
                     if shows(colour): return print(colour)
                     time.sleep(0.05)

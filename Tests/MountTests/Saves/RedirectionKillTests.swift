@@ -25,7 +25,7 @@ extension MountTests {
                 except OSError: pass
                 return 0
             def until(test):
-                end = time.monotonic() + 60
+                end = time.monotonic() + 180
                 while not test() and time.monotonic() < end: time.sleep(0.02)
             """
 

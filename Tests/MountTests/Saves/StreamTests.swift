@@ -38,7 +38,7 @@ extension MountTests {
                 try withMount(kind.account, options, prepare: "echo old >doc") { (mount: Mount) throws in
                     #expect(try mount.python(Unrelated.python + """
                         file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"new\\n"); time.sleep(1.2)
-                        end = time.monotonic() + 60
+                        end = time.monotonic() + 180
                         while other("cat doc") != "\(found)" and time.monotonic() < end: time.sleep(0.05)
                         os.write(file, b"more\\n"); print(other("cat doc")); os.close(file); print(other("cat doc"))
                         """) == (found == "old" ? "old\nnew\nmore" : "new\nmore\nnew\nmore"))
@@ -100,7 +100,7 @@ extension MountTests {
                     import os, subprocess, time
                     errors = os.environ["T"] + "/errors"
                     def eventually(test):
-                        end = time.monotonic() + 60
+                        end = time.monotonic() + 180
                         while not test():
                             assert time.monotonic() < end
                             time.sleep(0.02)

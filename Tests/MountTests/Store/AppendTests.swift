@@ -38,7 +38,7 @@ extension MountTests {
                                 content += line
                                 found = text(S)
                                 if found != content: print(length, isRead, n, len(found), len(content))
-                            end = time.monotonic() + 60
+                            end = time.monotonic() + 180
                             while text(M) != content or os.pread(through, 1 << 28, 0) != content:
                                 if time.monotonic() > end:
                                     print(length, isRead, "does not show")

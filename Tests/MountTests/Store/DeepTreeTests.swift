@@ -87,7 +87,7 @@ extension MountTests {
                     // By coreutils, which recur no more than we do.
                     try mount.shell("rm -rf \"$S/other\"", in: mount.store, limit: .seconds(1_200))
                 }
-                try eventually(within: .seconds(60)) { try mount.shell("ls") == "" }
+                try eventually(within: .seconds(180)) { try mount.shell("ls") == "" }
                 #expect(mount.daemon.map { !Mount.hasEnded($0) } == true)
             }
         }

@@ -33,7 +33,7 @@ extension MountTests {
                 let found = try mount.python(Self.innerDisk + Self.stalled, in: "/", limit: .seconds(300))
                 #expect(found == "stalled\nworked\n0\nFalse")
                 let daemon = try #require(mount.daemon)
-                try eventually(within: .seconds(60)) { Mount.hasEnded(daemon) }
+                try eventually(within: .seconds(180)) { Mount.hasEnded(daemon) }
             }
         }
 
@@ -44,7 +44,7 @@ extension MountTests {
                 #expect(found == "silent\ntold")
                 let daemon = try #require(mount.daemon)
                 try mount.shell("quire unmount --lazy \"$M\"", in: "/")
-                try eventually(within: .seconds(60)) { Mount.hasEnded(daemon) }
+                try eventually(within: .seconds(180)) { Mount.hasEnded(daemon) }
             }
         }
 
@@ -159,14 +159,14 @@ extension MountTests {
             children, told = [], b""
             def expect(path):
                 global told
-                end = time.monotonic() + 60
+                end = time.monotonic() + 180
                 while path.encode() not in told:
                     ready, _, _ = select.select([watch.stdout], [], [], max(0, end - time.monotonic()))
                     assert ready, "not told of " + path
                     told += os.read(watch.stdout.fileno(), 1 << 16)
             try:
                 # The watch begins at some moment.
-                end = time.monotonic() + 60
+                end = time.monotonic() + 180
                 while not select.select([watch.stdout], [], [], 0.1)[0]:
                     open(M + "/before", "w").close(); assert time.monotonic() < end
                 if (remover := os.fork()) == 0:

@@ -13,7 +13,7 @@ extension MountTests {
             def change(what, make, shows):
                 shows()
                 make()
-                end = time.monotonic() + 60
+                end = time.monotonic() + 180
                 while not shows():
                     if time.monotonic() > end: return print(what, "does not show")
                     time.sleep(0.001)
@@ -100,7 +100,7 @@ extension MountTests {
                         written = time.monotonic()
                         while True:
                             line = reader.readline()
-                            if line or time.monotonic() > written + 60: break
+                            if line or time.monotonic() > written + 180: break
                             time.sleep(0.001)
                         if line != "line %d\\n" % n: print(n, line)
                     """) == "")

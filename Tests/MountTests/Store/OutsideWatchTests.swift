@@ -234,7 +234,7 @@ extension MountTests {
                     for n in range(count):
                         os.close(os.open(S + "/busy/%d" % n, os.O_CREAT | os.O_WRONLY))
                         if n % 100 == 0: use()
-                    deadline = time.monotonic() + 60
+                    deadline = time.monotonic() + 180
                     while not os.path.exists(M + "/busy/%d" % (count - 1)) and time.monotonic() < deadline: time.sleep(0.01)
                     names = set(os.listdir(M + "/busy"))
                     time.sleep(1)

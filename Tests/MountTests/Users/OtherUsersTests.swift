@@ -346,7 +346,7 @@ extension MountTests {
                     """).end()
                 # What comes last is told last.
                 with open(S + "/shared/mark", "w"): pass
-                end = time.monotonic() + 60
+                end = time.monotonic() + 180
                 while "mark" not in names(watch):
                     assert time.monotonic() < end, "nothing is replayed"
                     time.sleep(0.02)
