@@ -13,21 +13,25 @@ enum ProcessFacts {
 
     /// /proc/TID/status (proc(5)); nil if the thread is gone or not to be seen.
     static func status(of thread: pid_t) -> Status? {
-        guard thread > 0, let text = read("/proc/\(thread)/status") else { return nil }
+        guard thread > 0, let text = try? WholeFile.read("/proc/\(thread)/status"), !text.isEmpty else { return nil }
         var status = Status()
-        for line in text.split(separator: "\n") {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2 else { continue }
-            let words = parts[1].split(whereSeparator: { $0 == " " || $0 == "\t" })
-            let value = words.first ?? ""
-            switch parts[0] {
-            case "Tgid": status.group = pid_t(value) ?? 0
-            case "Uid": status.user = words.count == 4 ? uid_t(words[3]) : nil
-            case "Groups": status.groups = words.compactMap { gid_t($0) }
-            default: break
+        // As bytes: it has some sixty lines, and events look at it often.
+        for line in text.split(separator: UInt8(ascii: "\n")) {
+            if line.starts(with: "Tgid:".utf8) {
+                status.group = numbers(line).first.map { pid_t(bitPattern: $0) } ?? 0
+            } else if line.starts(with: "Uid:".utf8) {
+                let users = numbers(line)
+                status.user = users.count == 4 ? users[3] : nil
+            } else if line.starts(with: "Groups:".utf8) {
+                status.groups = numbers(line)
             }
         }
         return status
+    }
+
+    /// Those behind a line's first word.
+    private static func numbers(_ line: ArraySlice<UInt8>) -> [UInt32] {
+        line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.dropFirst().compactMap { UInt32(String(decoding: $0, as: UTF8.self)) }
     }
 
     /// Whether a thread is in an open(2) just now (proc(5), syscall). False if that is not to be seen: it takes the right to trace it.

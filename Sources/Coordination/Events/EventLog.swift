@@ -34,6 +34,7 @@ public struct EventLog: Sendable {
         let user: UInt32?
         /// Nil: gone.
         var event: StoreEvent?
+        var isGone = false
     }
 
     /// In order. Those that are gone go from here when they are many.
@@ -96,8 +97,10 @@ public struct EventLog: Sendable {
     }
 
     private mutating func loseOldest(of user: UInt32?) {
-        let from = max(start, oldest[user] ?? 0)
-        guard let index = entries[from...].firstIndex(where: { $0.user == user && $0.event != nil }) else {
+        var index = max(start, oldest[user] ?? 0)
+        // In place: a closure would be given a copy of each entry.
+        while index < entries.count, entries[index].isGone || entries[index].user != user { index += 1 }
+        guard index < entries.count else {
             counts[user] = nil
             return
         }
@@ -107,17 +110,19 @@ public struct EventLog: Sendable {
 
     private mutating func lose(at index: Int, of user: UInt32?) {
         guard let event = entries[index].event.take() else { return }
+        entries[index].isGone = true
         missed.add(event.places, by: user, sequence: event.sequence)
         goneCount += 1
         inUse -= event.weight
         let left = used(by: user) - event.weight
         counts[user] = left > 0 ? left : nil
-        while start < entries.count, entries[start].event == nil { start += 1 }
+        while start < entries.count, entries[start].isGone { start += 1 }
         if goneCount > max(64, count / 2) { removeGone() }
     }
 
     private mutating func removeGone() {
-        entries.removeAll { $0.event == nil }
+        // The oldest, as a rule, and no others: then nothing is copied.
+        if goneCount == start { entries.removeFirst(start) } else { entries.removeAll(where: \.isGone) }
         (start, goneCount, oldest) = (0, 0, [:])
     }
 
