@@ -1,7 +1,7 @@
 import Coordination
 import StorePrimitives
 
-/// What there is at the moment, for `quire status`.
+/// Lists of claims and presenters, for `quire status`.
 extension Coordinator {
     struct ListedClaim {
         let id: ClaimID

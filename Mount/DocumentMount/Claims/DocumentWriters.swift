@@ -22,7 +22,7 @@ struct DocumentWriters: Sendable {
     let saves: SaveService
     let handles: WriterTable
 
-    /// Who saves documents or writes them in place, of those that are wanted. Linear in all writers; reads /proc for each that
+    /// The programs that save wanted documents or write them in place. Linear in all writers; reads /proc for each that
     /// is wanted.
     func current(where isWanted: (StorePath) -> Bool) -> [DocumentWriter] {
         let saving = saves.openSaves.filter { isWanted($0.path) }.map { entry in

@@ -104,7 +104,7 @@ final class Node: @unchecked Sendable {
         var plainOpens = 0
         /// When its last name was told as made outside, on the monotonic clock.
         var replayed: Int64 = 0
-        /// Who made the file and when, for saves by rename (`FileNameTunnel`).
+        /// The creator of the file and the time, for saves by rename (`FileNameTunnel`).
         var made: FileNameTunnel.Creator?
 
         /// When another version took its name, on the monotonic clock, and whose save did it.

@@ -23,7 +23,7 @@ final class OutsideReplay: Sendable {
         var jobs: [Job] = []
         /// Nobody works on the jobs: before the start, after the end, and on a mount that nothing can be done on.
         var isIdle = true
-        /// What is being replayed takes long.
+        /// The current replay takes long.
         var isHeldUp = false
         /// Folders in which something was not replayed.
         var missed: Set<FileIdentity> = []

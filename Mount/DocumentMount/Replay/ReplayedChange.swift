@@ -3,7 +3,7 @@ import FuseServer
 import Glibc
 import StorePrimitives
 
-/// What is being replayed at this moment: which requests of the replay process are answered as done.
+/// The change that is being replayed at this moment: which requests of the replay process are answered as done.
 struct ReplayedChange {
     enum Change {
         case made(OutsideChange.Place)

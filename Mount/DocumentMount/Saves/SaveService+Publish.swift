@@ -299,7 +299,7 @@ extension SaveService {
         }
         if let document = found.1, reason != .neverOpened { journal.aborted(document, version.caller) }
         if version.isExchanged {
-            // What it wrote takes room until the kernel forgets the inode.
+            // The content of the save takes room until the kernel forgets the inode.
             let pin = Pin(version.copy.file, for: version.caller.uid, of: shares, freeing: version.freedRoom.load())
             version.node.superseded(by: version.process, pin: pin)
             // The name stays with the copy, another inode than the one that the index has.

@@ -132,4 +132,6 @@ private final class EventsInMount: EventFeed {
     }
 
     func end() { mount.events.endListening(listener) }
+
+    deinit { end() }
 }

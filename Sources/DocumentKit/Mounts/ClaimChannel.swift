@@ -19,8 +19,7 @@ final class ClaimChannel: Sendable {
 
     func claim(_ request: ClaimCall) throws(ServiceCallError) -> GrantedClaim {
         try connection.withLock { (connection) throws(ServiceCallError) in
-            // The mount's own limit is not known here: a day is longer.
-            try connection.call(CoordinationInterface.claim, request, timeout: .seconds((request.timeout ?? 86_400) + 10))
+            try connection.call(CoordinationInterface.claim, request, timeout: request.longestWait)
         }
     }
 

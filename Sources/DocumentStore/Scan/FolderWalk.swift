@@ -67,7 +67,7 @@ public final class FolderWalk {
         if !started {
             started = true
             let descriptor = try OpenFolder.at(start, below: root)
-            return push(descriptor, identity: FileIdentity(try OpenFolder.status(of: descriptor)))
+            return push(descriptor, identity: FileIdentity(try FileStatus(of: descriptor)))
         }
         while let top = frames.indices.last {
             path.removeSubrange(frames[top].pathLength...)
@@ -118,7 +118,7 @@ public final class FolderWalk {
             let parent = try descriptor(ofFrame: top)
             let descriptor = try OpenFolder.named(name, in: parent)
             if frames[top].pending.isEmpty { frames[top].descriptor = nil }
-            let identity = FileIdentity(try OpenFolder.status(of: descriptor))
+            let identity = FileIdentity(try FileStatus(of: descriptor))
             if ancestors.contains(identity) || path.count + 1 + name.bytes.count > longestPath {
                 skipped += 1
                 return nil
@@ -139,7 +139,7 @@ public final class FolderWalk {
         if let open = frames[top].descriptor { return open }
         do throws(Errno) {
             let reopened = try OpenFolder.at(StorePath(unchecked: path), below: root)
-            guard FileIdentity(try OpenFolder.status(of: reopened)) == frames[top].identity else {
+            guard FileIdentity(try FileStatus(of: reopened)) == frames[top].identity else {
                 throw .noSuchFileOrDirectory
             }
             frames[top].descriptor = reopened

@@ -28,11 +28,6 @@ enum OpenFolder {
         return try open(bytes: rest, in: folder)
     }
 
-    static func status(of descriptor: Descriptor) throws(Errno) -> cl_status {
-        let status = try FileStatus(of: descriptor)
-        return status
-    }
-
     private static func open(bytes: ArraySlice<UInt8>, in folder: Descriptor) throws(Errno) -> Descriptor {
         let text = bytes.map { CChar(bitPattern: $0) } + [0]
         return try text.withUnsafeBufferPointer { (buffer) throws(Errno) in try open(buffer.baseAddress!, in: folder) }

@@ -49,7 +49,7 @@ enum FileCopy {
         }
     }
 
-    static func size(of file: Descriptor) throws(Errno) -> Int64 { Int64(try OpenFolder.status(of: file).st.st_size) }
+    static func size(of file: Descriptor) throws(Errno) -> Int64 { Int64(try FileStatus(of: file).st.st_size) }
 
     /// Where the next data begins and ends; both the file's size if only a hole is left.
     private static func dataRange(of file: Descriptor, from offset: Int64, size: Int64) throws(Errno) -> (Int64, Int64) {

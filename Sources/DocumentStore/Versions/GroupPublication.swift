@@ -46,7 +46,7 @@ public struct GroupPublication: Sendable {
             guard let staged = change.staged, let file = try VersionStore.openedUnlessLink(staged, in: change.folder)
             else { continue }
             if isSingle {
-                let status = try OpenFolder.status(of: file)
+                let status = try FileStatus(of: file)
                 try versions.fileSystems.traits(of: file, status, bytes: 0).0.ordering.writeOut(file)
             } else {
                 _ = try check(cl_fsync(file.number, 0))

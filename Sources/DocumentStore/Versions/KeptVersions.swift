@@ -111,7 +111,7 @@ public final class KeptVersions: Sendable {
         by user: ActingUser, chargedTo payer: UInt32? = nil, at time: Int64 = cl_realtime_coarse_ns()
     ) throws(Errno) -> KeptVersion {
         try user.assume()
-        let status = try OpenFolder.status(of: file)
+        let status = try FileStatus(of: file)
         let allocated = max(status.allocatedBytes, status.st.st_size > 0 ? 1 : 0)
         let id = state.withLock { state in
             defer { state.nextID += 1 }
@@ -149,7 +149,7 @@ public final class KeptVersions: Sendable {
 
     /// Whether a file is on the file system that versions are kept on, so that one without a name is kept at no cost.
     public func isBeside(_ file: Descriptor) -> Bool {
-        guard let kept = try? OpenFolder.status(of: folder), let other = try? OpenFolder.status(of: file) else { return false }
+        guard let kept = try? FileStatus(of: folder), let other = try? FileStatus(of: file) else { return false }
         return kept.st.st_dev == other.st.st_dev
     }
 

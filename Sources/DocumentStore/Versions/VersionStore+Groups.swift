@@ -124,12 +124,12 @@ extension WorkingCopy {
     public func stage(in folder: Descriptor) throws(Errno) -> StagedCopy {
         do throws(Errno) {
             try FileCopy.copy(document, to: file)
-            let times = try OpenFolder.status(of: document).st
+            let times = try FileStatus(of: document).st
             _ = try check(cl_futimens(file.number, [times.st_atim, times.st_mtim]))
             let name = try nameHidden(in: folder, .staged).place.name
             return StagedCopy(
                 name: name, base: base, hasProjects: traits.hasProjects, hasFineTimes: traits.hasFineTimes, identity: identity,
-                changed: try OpenFolder.status(of: file).st.st_ctim)
+                changed: try FileStatus(of: file).st.st_ctim)
         } catch {
             discard()
             throw error

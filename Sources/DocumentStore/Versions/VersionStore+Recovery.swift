@@ -89,7 +89,7 @@ extension VersionStore {
             WorkingCopy.unlink((folder, intent.hidden))
             return
         }
-        let status = try OpenFolder.status(of: document)
+        let status = try FileStatus(of: document)
         let modified = saturatedNanoseconds(status.st.st_mtim)
         let isUntouched = modified == intent.modified && Int64(status.st.st_size) == intent.size
         if isUntouched || modified >= intent.started && modified <= intent.until {

@@ -27,7 +27,7 @@ extension WorkingCopy {
         do throws(Errno) {
             try FileCopy.reserve(for: file, in: target)
             // After that: reserving is a modification to some file systems.
-            let status = try OpenFolder.status(of: target)
+            let status = try FileStatus(of: target)
             // Without a name nobody will look for it after a crash.
             if status.st.st_nlink == 0 {
                 try? changes.apply(to: target)
@@ -48,7 +48,7 @@ extension WorkingCopy {
     /// Gives `target`, into which the content was published, what was written to this copy meanwhile: the bytes of `range`, and
     /// the size. Not logged.
     public func bringUpToDate(_ target: Descriptor, in range: Range<Int64>) throws(Errno) {
-        let (own, other) = (try OpenFolder.status(of: file), try OpenFolder.status(of: target))
+        let (own, other) = (try FileStatus(of: file), try FileStatus(of: target))
         let end = min(range.upperBound, Int64(own.st.st_size))
         var offset = range.lowerBound
         try withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { (buffer) throws(Errno) in

@@ -48,7 +48,7 @@ final class FanotifySource: ChangeSource {
         self.log = log
         mount = try OpenFolder.at(.root, below: root)
         queueDescriptor = Descriptor(owning: try check(cl_fanotify_open()))
-        rootPlace = FolderPlace(identity: FileIdentity(try OpenFolder.status(of: root)), path: .root)
+        rootPlace = FolderPlace(identity: FileIdentity(try FileStatus(of: root)), path: .root)
         try Self.checkHandles(mount)
         mask = try Self.markStore(mount, queue: queueDescriptor)
         resolver = try FolderResolver(root: root, mount: mount)

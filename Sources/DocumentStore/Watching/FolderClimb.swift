@@ -35,14 +35,14 @@ struct FolderClimb {
     /// The path of `folder` below the root; nil if it does not lie in there, or too deep. Throws ENOENT if it was moved
     /// meanwhile.
     mutating func path(of folder: Descriptor) throws(Errno) -> StorePath? {
-        let start = FileIdentity(try OpenFolder.status(of: folder))
+        let start = FileIdentity(try FileStatus(of: folder))
         guard let levels = try levelsBelowKnown(folder, start) else { return nil }
         var names: [EntryName] = []
         var parent = folder
         var identity = start
         for _ in 0..<levels {
             parent = try Self.parent(of: parent)
-            let parentIdentity = FileIdentity(try OpenFolder.status(of: parent))
+            let parentIdentity = FileIdentity(try FileStatus(of: parent))
             names.append(try Self.name(of: identity, in: parent))
             identity = parentIdentity
         }
@@ -71,7 +71,7 @@ struct FolderClimb {
             if outside.contains(identity) { return keepOutside(passed[...]) }
             if passed.count > Self.longest { return keepOutside(passed[...0]) }
             current = try Self.parent(of: current)
-            let parentIdentity = FileIdentity(try OpenFolder.status(of: current))
+            let parentIdentity = FileIdentity(try FileStatus(of: current))
             if parentIdentity == identity { return keepOutside(passed[...]) }
             identity = parentIdentity
         }

@@ -30,7 +30,7 @@ final class FolderResolver {
     init(root: Descriptor, mount: Descriptor) throws(Errno) {
         self.root = root
         self.mount = mount
-        rootIdentity = FileIdentity(try OpenFolder.status(of: root))
+        rootIdentity = FileIdentity(try FileStatus(of: root))
         climb = FolderClimb(root: rootIdentity)
     }
 
@@ -85,7 +85,7 @@ final class FolderResolver {
             let anchor = mountPath.isRoot ? mount : try OpenFolder.at(mountPath, below: root)
             let folder = Descriptor(
                 owning: try check(cl_open_by_handle(anchor.number, handle, handle.count, CL_O_PATH | O_DIRECTORY)))
-            let status = try OpenFolder.status(of: folder)
+            let status = try FileStatus(of: folder)
             guard status.st.st_nlink > 0 else { return nil }
             let identity = FileIdentity(status)
             if let path = try path(of: folder, identity: identity) { return FolderPlace(identity: identity, path: path) }

@@ -34,7 +34,7 @@ package struct InnerMounts {
     /// Whether the way from the root's descriptor leads onto this mount: one that was put on a mount covering the store, or
     /// was covered itself, does not count.
     private func isReached(_ mount: InnerMount) -> Bool {
-        guard let folder = try? OpenFolder.at(mount.path, below: root), let status = try? OpenFolder.status(of: folder)
+        guard let folder = try? OpenFolder.at(mount.path, below: root), let status = try? FileStatus(of: folder)
         else { return false }
         return status.mount_id == mount.id
     }

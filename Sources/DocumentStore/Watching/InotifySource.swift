@@ -35,7 +35,7 @@ final class InotifySource: ChangeSource {
     init(root: Descriptor, log: Logger, settingLimit: Int64) throws(Errno) {
         self.root = root
         self.log = log
-        rootPlace = FolderPlace(identity: FileIdentity(try OpenFolder.status(of: root)), path: .root)
+        rootPlace = FolderPlace(identity: FileIdentity(try FileStatus(of: root)), path: .root)
         queueDescriptor = Descriptor(owning: try check(cl_inotify_open()))
         scans = [InotifyScan(root: root, from: .root, purpose: .beginning, start: nil)]
         var none: [OutsideChange] = []
@@ -155,7 +155,7 @@ final class InotifySource: ChangeSource {
 
     /// Whether the folder is at its place: it may have left and come back.
     private func isThere(_ place: FolderPlace) -> Bool {
-        guard let folder = try? OpenFolder.at(place.path, below: root), let status = try? OpenFolder.status(of: folder)
+        guard let folder = try? OpenFolder.at(place.path, below: root), let status = try? FileStatus(of: folder)
         else { return false }
         return FileIdentity(status) == place.identity
     }

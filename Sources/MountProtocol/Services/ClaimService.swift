@@ -74,6 +74,9 @@ public struct ClaimCall: Codable, Hashable, Sendable {
     /// In seconds; nil: as long as the mount has opens wait.
     public var timeout: Double?
 
+    /// How long a client waits for the answer. The mount's own timeout is not known to it: a day is longer.
+    public var longestWait: Duration { .seconds((timeout ?? 86_400) + 10) }
+
     public init(intents: [Intent], purpose: String? = nil, within: UInt64? = nil, timeout: Double? = nil) {
         (self.intents, self.purpose, self.within, self.timeout) = (intents, purpose, within, timeout)
     }

@@ -81,10 +81,8 @@ struct CoordinateCommand: ParsableCommand {
     ) throws(CommandFailure) -> (ServiceConnection, GrantedClaim) {
         do throws(ServiceCallError) {
             let connection = try MountLocator.connect(to: mount)
-            // The mount's own limit is not known here: a day is longer.
             let request = ClaimCall(intents: intents, timeout: timeout)
-            let claim = try connection.call(CoordinationInterface.claim, request, timeout: .seconds((timeout ?? 86_400) + 10))
-            return (connection, claim)
+            return (connection, try connection.call(CoordinationInterface.claim, request, timeout: request.longestWait))
         } catch {
             let failure = CommandFailure(error, mountPoint: mount.mountPoint)
             guard case .refused(let reason) = error, reason.isClaimTimeout else { throw failure }
