@@ -165,7 +165,7 @@ final class OutsideChanges: Sendable {
                     of: node, unlessTold: Node.Seen(status.st), mayBeWriters: change.kind == .contentChanged, notifier)
                 isOwn = found.isWritten || found.isTold && change.mayBeOwn
                 isContentTold = found.isContentTold
-                let isSaved = change.mayBeOwn && node.versions.load()?.isActive.load(ordering: .relaxed) == true
+                let isSaved = change.mayBeOwn && node.saved.load()?.isActive.load(ordering: .relaxed) == true
                 isWrittenHere = found.isWritten || isSaved
             }
         }

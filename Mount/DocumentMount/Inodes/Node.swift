@@ -44,7 +44,7 @@ final class Node: @unchecked Sendable {
     let state = Mutex(State())
 
     /// What the versions of this document share; nil if it was never saved through this mount, or is no document.
-    let versions = AtomicLazyReference<DocumentVersions>()
+    let saved = AtomicLazyReference<SavedDocument>()
 
     /// Names in this folder that stand for other files within claims; nil if there never were any.
     let staged = AtomicLazyReference<StagedNames>()

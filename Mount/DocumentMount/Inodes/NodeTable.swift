@@ -91,7 +91,7 @@ final class NodeTable: Sendable {
         guard isBack else { return }
         // It was forgotten since it was found: what `forget` does then, it will do once more.
         _ = Unmanaged.passRetained(node)
-        node.versions.load()?.knownAgain(node)
+        node.saved.load()?.knownAgain(node)
     }
 
     /// Whether the node was looked up oftener than `holds` times: the kernel knows it too.
@@ -117,7 +117,7 @@ final class NodeTable: Sendable {
         }
         if let creator { creators.note(creator, of: node.identity) }
         if node.hasOtherNames { linked.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(node)) } }
-        if let published = node.versions.load()?.forgot(node) { forget(published, count: 1) }
+        if let published = node.saved.load()?.forgot(node) { forget(published, count: 1) }
         Unmanaged.passUnretained(node).release()
     }
 

@@ -122,10 +122,10 @@ final class MountedFileSystem: FileSystemOperations {
             status.st.st_ino = ino_t(inode)
         }
         var isBeingSaved = false
-        if let versions = node.versions.load() {
-            status.st.st_nlink = links(of: node, versions, counted: status.st.st_nlink)
+        if let document = node.saved.load() {
+            status.st.st_nlink = links(of: node, document, counted: status.st.st_nlink)
             // What was found before others' changes were merged into a version may be answered after it.
-            isBeingSaved = (versions.isActive.load(ordering: .relaxed) || versions.wasJustReplaced) && versions.working(node) == nil
+            isBeingSaved = (document.isActive.load(ordering: .relaxed) || document.wasJustReplaced) && document.working(node) == nil
         }
         let hasLinks = status.st.st_nlink > 1 && !node.isFolder
         let isShortlived = node.state.withLock { state in
@@ -138,9 +138,9 @@ final class MountedFileSystem: FileSystemOperations {
 
     /// How many names a version is shown with, of which `counted` were found a moment ago: what is being saved has none yet,
     /// and is shown with its document's.
-    private func links(of node: Node, _ versions: DocumentVersions, counted: nlink_t) -> nlink_t {
-        guard counted == 0 || versions.isActive.load(ordering: .acquiring) else { return counted }
-        if let document = versions.published(beside: node) { return max(1, locator.statusAtHand(of: document)?.st.st_nlink ?? 1) }
+    private func links(of node: Node, _ document: SavedDocument, counted: nlink_t) -> nlink_t {
+        guard counted == 0 || document.isActive.load(ordering: .acquiring) else { return counted }
+        if let published = document.published(beside: node) { return max(1, locator.statusAtHand(of: published)?.st.st_nlink ?? 1) }
         // It may have been published since.
         return counted == 0 ? locator.statusAtHand(of: node)?.st.st_nlink ?? 0 : counted
     }
@@ -266,12 +266,12 @@ final class MountedFileSystem: FileSystemOperations {
 
     /// Nil if another version has taken the name since.
     private func entry(for node: Node, _ status: cl_status, _ caller: Caller?) -> Entry? {
-        if let versions = node.versions.load() { return entry(for: node, status, versions, caller) }
+        if let document = node.saved.load() { return entry(for: node, status, document, caller) }
         return entry(for: node, status)
     }
 
-    private func entry(for seen: Node, _ status: cl_status, _ versions: DocumentVersions, _ caller: Caller?) -> Entry? {
-        guard let (node, isSettled) = saves.version(of: seen, versions, for: caller) else { return nil }
+    private func entry(for seen: Node, _ status: cl_status, _ document: SavedDocument, _ caller: Caller?) -> Entry? {
+        guard let (node, isSettled) = document.version(of: seen, for: caller) else { return nil }
         var entry = entry(for: node, node === seen ? status : (try? locator.status(of: node)) ?? status)
         if !isSettled { entry.validity = .none }
         return entry

@@ -51,7 +51,7 @@ extension MountedFileSystem {
 
     /// Another version has its name already, and the node is about to tell so.
     private func isBeingReplaced(_ node: Node) -> Bool {
-        guard let versions = node.versions.load(), versions.wasJustReplaced else { return false }
+        guard let document = node.saved.load(), document.wasJustReplaced else { return false }
         return node.state.withLock { !$0.isSuperseded && !$0.isRemoved }
     }
 
@@ -155,7 +155,7 @@ extension MountedFileSystem {
 
     /// truncate(2) opens nothing, and cannot wait as an open does.
     private func isKeptOut(_ caller: Caller, from node: Node) -> Bool {
-        guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.versions.load()?.working(node) == nil,
+        guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.saved.load()?.working(node) == nil,
             let path = saves.path(of: node)
         else { return false }
         return coordinator.excludes(caller, writing: path)

@@ -45,7 +45,7 @@ extension MountedFileSystem {
             }
             // What the presenter has saved is another version, or another file that was renamed over it: the kernel walks the path
             // again, once, and finds it.
-            let isOld = open.node.versions.load()?.isSuperseded(open.node) == true || isReplaced(open.node)
+            let isOld = open.node.saved.load()?.isSuperseded(open.node) == true || isReplaced(open.node)
             guard isOld, !saves.staleRetries.isKnown(open.caller.thread, flags: open.flags) else {
                 return answer(open.node, flags: open.flags, open.caller, reply)
             }
@@ -57,5 +57,5 @@ extension MountedFileSystem {
 
     private func isReplaced(_ node: Node) -> Bool { node.state.withLock { $0.isRemoved } }
 
-    private func isWorkingCopy(_ node: Node) -> Bool { node.versions.load()?.working(node) != nil }
+    private func isWorkingCopy(_ node: Node) -> Bool { node.saved.load()?.working(node) != nil }
 }

@@ -188,7 +188,7 @@ extension MountedFileSystem {
             }
             let registered = register(
                 node, opening.file, flags: flags, caller, before: opening.status, isNew: false, opening.decision,
-                isAmongSaves: opening.versions != nil)
+                isAmongSaves: opening.document != nil)
             // A save was begun meanwhile, of which this open is to know.
             guard let (handle, mode) = registered else { continue }
             saves.registered(handle, opening)

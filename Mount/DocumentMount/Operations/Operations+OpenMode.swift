@@ -37,7 +37,7 @@ extension MountedFileSystem {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
         // To ask costs a read of /proc at times.
-        let hasHostedSaves = node.versions.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
+        let hasHostedSaves = node.saved.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
         let mayMatter = isWritable
             ? decision.reason == .notTruncating || decision.isElsewhere
             : hasHostedSaves || !isPassthroughOn || Self.isSmall(before, flags)
@@ -50,7 +50,7 @@ extension MountedFileSystem {
         decision.isRelays = isRelay && isWritable
         return node.state.withLock { state in
             if !isAmongSaves {
-                let isActive = node.versions.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false
+                let isActive = node.saved.load()?.isActive.load(ordering: .sequentiallyConsistent) ?? false
                 guard isWritable ? !isActive : !node.hasLostReaders else { return nil }
             }
             // Readers may have it passed through, which excludes all else: the bits go now then, not with the first write.

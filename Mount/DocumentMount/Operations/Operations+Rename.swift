@@ -106,7 +106,7 @@ extension MountedFileSystem {
         if !isTargetKnown { session.current?.notifier.nameChanged(EntryName(copying: old.name), in: old.parent, table) }
         replaced?.wentAway(in: new.parent, name: new.name, table)
         node?.moved(from: old.parent, name: old.name, to: new.parent, newName: new.name)
-        node?.versions.load()?.note(EntryName(copying: new.name))
+        node?.saved.load()?.note(EntryName(copying: new.name))
         if exchanges {
             targetNode?.moved(from: new.parent, name: new.name, to: old.parent, newName: old.name)
         } else if let node, node.isRegular {
@@ -130,9 +130,9 @@ extension MountedFileSystem {
     func namesStanding<Result>(
         of first: Node?, _ second: Node? = nil, isSame: () throws(Errno) -> Bool, _ body: () throws(Errno) -> Result
     ) throws(Errno) -> Result? {
-        let versions = try changingFreely(first, second, body)
-        let pair: (DocumentVersions, DocumentVersions)
-        switch versions {
+        let change = try changingFreely(first, second, body)
+        let pair: (SavedDocument, SavedDocument)
+        switch change {
         case .done(let result): return result
         case .toBeHeld(let one, let other): pair = one.order <= other.order ? (one, other) : (other, one)
         }
@@ -144,7 +144,7 @@ extension MountedFileSystem {
 
     private enum FreeChange<Result> {
         case done(Result)
-        case toBeHeld(DocumentVersions, DocumentVersions)
+        case toBeHeld(SavedDocument, SavedDocument)
     }
 
     /// Runs `body` if neither document is being saved, counted for saves that begin meanwhile.
@@ -159,14 +159,14 @@ extension MountedFileSystem {
         }
         // After the count: either this sees the save, or the save the count.
         guard saves.hasActiveDocuments else { return .done(try body()) }
-        let (one, other) = (first?.versions.load(), second?.versions.load())
+        let (one, other) = (first?.saved.load(), second?.saved.load())
         guard let some = one ?? other else { return .done(try body()) }
-        // A document that has no versions yet gets them: its first save may begin at any moment.
-        func versions(_ node: Node?, _ known: DocumentVersions?) -> DocumentVersions? {
-            guard known == nil, let node, node.isRegular else { return known }
-            return node.versions.storeIfNil(DocumentVersions(of: node))
+        // Also of a document that was never saved: its first save may begin at any moment.
+        func document(_ node: Node?) -> SavedDocument? {
+            guard let node, node.isRegular else { return node?.saved.load() }
+            return saves.document(of: node)
         }
-        return .toBeHeld(versions(first, one) ?? some, versions(second, other) ?? some)
+        return .toBeHeld(document(first) ?? some, document(second) ?? some)
     }
 
     private struct Move {

@@ -97,7 +97,7 @@ extension MountedFileSystem {
         if let hidden = found.target?.hidden {
             if found.target?.base != nil { takeOver(from: new.name, in: newFolder, by: hidden) }
             // As who has it open is shown it in /proc.
-            node(hidden, in: newFolder)?.versions.load()?.note(EntryName(copying: new.name))
+            node(hidden, in: newFolder)?.saved.load()?.note(EntryName(copying: new.name))
         }
         if found.target == nil { journal.made(in: new.parent, name: new.name, by: caller, isIndexed: !isFolder) }
         if found.source == nil { journal.removed(in: old.parent, name: old.name, by: caller) }

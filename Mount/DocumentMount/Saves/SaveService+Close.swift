@@ -11,20 +11,20 @@ extension SaveService {
     /// A descriptor was closed. Publishes what ends by it; throws what close(2) is to answer.
     func flushed(_ handle: FileHandle, by caller: Caller) throws(Errno) {
         handle.isFlushed.store(true, ordering: .relaxed)
-        guard let versions = handle.node.versions.load(), versions.isActive.load(ordering: .acquiring) else { return }
+        guard let document = handle.node.saved.load(), document.isActive.load(ordering: .acquiring) else { return }
         let process = processes.process(of: caller.thread)
-        let found = ifActive(versions) { state, machine -> (FlushQuestion, WorkingVersion)? in
+        let found = document.ifActive { state, machine -> (FlushQuestion, WorkingVersion)? in
             guard let question = machine.flushing(handle.decision.save, by: process),
                 let version = state.working[question.working]
             else { return nil }
             return (question, version)
         } ?? nil
-        guard let (question, version) = found else { return settle(versions) }
+        guard let (question, version) = found else { return document.settle() }
         // Mostly it is published by the first: the disk may begin while /proc is read.
         if question.holders != nil, !version.wasClosed.exchange(true, ordering: .relaxed) { version.copy.beginWritingOut() }
         let files = [version.node.identity] + version.hosts.withLock { $0 }
         let trace = VersionTrace(
-            names: versions.names.withLock { $0 }, inodes: files.map { locator.presentedInode($0.inode, on: $0.device) })
+            names: document.names.withLock { $0 }, inodes: files.map { locator.presentedInode($0.inode, on: $0.device) })
         var facts = processes.facts(
             for: question, from: caller.thread, of: process, trace: trace, since: version.moment, image: version.image,
             mayBeMapped: version.mayBeMapped.load(ordering: .relaxed))
@@ -32,8 +32,8 @@ extension SaveService {
         if facts.isInDoubt, version.doubts.wrappingAdd(1, ordering: .relaxed).oldValue < Self.doubtsWaitedFor {
             version.doubtedAt.store(Self.now, ordering: .relaxed)
         }
-        let step = ifActive(versions) { _, machine in machine.flush(handle.decision.save, facts) } ?? .none
-        try carryOut(step, versions, waitsForKernel: true)
+        let step = document.ifActive { _, machine in machine.flush(handle.decision.save, facts) } ?? .none
+        try document.carryOut(step, waitsForKernel: true)
     }
 
     /// Adds the opener's end to the facts.
@@ -61,13 +61,13 @@ extension SaveService {
 
     /// The last descriptor and mapping are gone, wherever they were.
     func released(_ handle: FileHandle) {
-        guard handle.isWritable, let versions = handle.node.versions.load() else { return }
+        guard handle.isWritable, let document = handle.node.saved.load() else { return }
         let version = handle.version
         if let version { keepNow(version) }
         // Mostly it is published and over.
-        let open = version.flatMap { versions.working($0.node) }
+        let open = version.flatMap { document.working($0.node) }
         let opener = open.map(end(ofOpener:)) ?? (.none, false)
-        let step = ifActive(versions) { state, machine in
+        let step = document.ifActive { state, machine in
             state.handles[handle.decision.save] = nil
             let step = machine.release(handle.decision.save, openerDeath: opener.death, openerHasExeced: opener.hasExeced)
             if step != .none {
@@ -79,7 +79,7 @@ extension SaveService {
         guard let step else { return }
         defer { version?.isEnding.store(false, ordering: .relaxed) }
         do throws(Errno) {
-            try carryOut(step, versions)
+            try document.carryOut(step)
         } catch {
             log.warning("\(handle.node.path ?? .root): a save failed after its program had closed it: \(error)")
         }
@@ -87,16 +87,16 @@ extension SaveService {
 
     /// Before fsync(2): the save is published by it.
     func synchronizing(_ handle: FileHandle) throws(Errno) {
-        guard handle.version != nil, let versions = handle.node.versions.load() else { return }
-        let step = ifActive(versions) { _, machine in machine.sync(handle.decision.save) } ?? .none
-        try carryOut(step, versions, waitsForKernel: true)
+        guard handle.version != nil, let document = handle.node.saved.load() else { return }
+        let step = document.ifActive { _, machine in machine.sync(handle.decision.save) } ?? .none
+        try document.carryOut(step, waitsForKernel: true)
     }
 
     /// Before a rename or link of the document's name by the caller: what it was saving there comes first (rule 7).
     func renaming(_ node: Node, by caller: Caller) throws(Errno) {
-        guard let versions = node.versions.load(), versions.isActive.load(ordering: .acquiring) else { return }
-        let asker = saver(caller, for: versions)
-        let steps = ifActive(versions) { _, machine in machine.renaming(by: asker) } ?? []
-        for step in steps { try carryOut(step, versions) }
+        guard let document = node.saved.load(), document.isActive.load(ordering: .acquiring) else { return }
+        let asker = document.saver(caller)
+        let steps = document.ifActive { _, machine in machine.renaming(by: asker) } ?? []
+        for step in steps { try document.carryOut(step) }
     }
 }

@@ -26,7 +26,7 @@ extension SaveService {
     }
 
     /// The result of one attempt to begin a save on a handle that is about to cut the document to nothing.
-    private enum Attempt {
+    fileprivate enum Attempt {
         /// A save has begun, or there is to be none.
         case done
         /// Another version has taken the document's place meanwhile.
@@ -36,9 +36,9 @@ extension SaveService {
     /// Begins a save if the document allows it. With no lock held.
     private func attempt(on handle: FileHandle, _ caller: Caller) -> Attempt {
         // The thread that publishes a version leads the handle to that.
-        let known = handle.node.versions.load()
+        let known = handle.node.saved.load()
         known?.turn.withLock {}
-        guard let node = document(of: handle) else { return .done }
+        guard let node = writtenNode(of: handle) else { return .done }
         if let redirected = handle.redirectedTo, redirected !== node { return .again }
         let isUnused = handle.isUnused.load(ordering: .relaxed)
         guard let link = node.currentLink, link.copiedInode == nil, let status = try? FileStatus(of: handle.descriptor),
@@ -48,32 +48,32 @@ extension SaveService {
             return isReplaced ? .again : .done
         }
         if let reason = reasonToTruncateLive(handle, link, status) { return staysLive(reason) }
-        let versions = node.versions.storeIfNil(DocumentVersions(of: node))
-        withMachine(of: versions, node) { _, _ in }
-        defer { settle(versions) }
-        awaitReleases(versions, node)
-        let asker = saver(caller, for: versions)
-        let reason = withMachine(of: versions, node) { _, machine in machine.reasonToTruncateLive(handle.decision.save, by: asker) }
+        let document = self.document(of: node)
+        document.withMachine(node) { _, _ in }
+        defer { document.settle() }
+        document.awaitReleases(node)
+        let asker = document.saver(caller)
+        let reason = document.withMachine(node) { _, machine in machine.reasonToTruncateLive(handle.decision.save, by: asker) }
         guard reason == nil, let process = asker.process,
             let share = TakenShare(.openFiles, WorkingVersion.descriptors, of: shares, for: caller.uid)
         else { return staysLive(reason ?? .noRoom) }
         let beginning = Beginning(
             handle: handle, caller: caller, asker: asker, process: process, opener: processes.hold(asking: process),
             moment: processes.moment(), image: processes.image(of: process), share: share, status: status)
-        if handle.isDirect { return redirectToCopy(beginning, from: node, link, versions) }
-        exchange(beginning, node, link, versions)
+        if handle.isDirect { return document.redirectToCopy(beginning, from: node, link) }
+        document.exchange(beginning, node, link)
         return .done
     }
 
-    private func staysLive(_ reason: LiveReason) -> Attempt {
+    fileprivate func staysLive(_ reason: LiveReason) -> Attempt {
         counters.withLock { $0.count(.live(reason)) }
         return .done
     }
 
     /// The node whose file the handle writes, as it was opened.
-    private func document(of handle: FileHandle) -> Node? {
+    private func writtenNode(of handle: FileHandle) -> Node? {
         guard handle.isElsewhere || handle.redirectedTo != nil else { return handle.node }
-        return handle.node.versions.load().flatMap { versions in versions.state.withLock { $0.published } }
+        return handle.node.saved.load().flatMap { document in document.state.withLock { $0.published } }
     }
 
     private func reasonToTruncateLive(_ handle: FileHandle, _ link: Node.Link, _ status: cl_status) -> LiveReason? {
@@ -84,7 +84,7 @@ extension SaveService {
         return status.st.st_mode & (S_ISUID | S_ISGID) != 0 ? .attributesNotTransferable : nil
     }
 
-    private struct Beginning {
+    fileprivate struct Beginning {
         let handle: FileHandle
         let caller: Caller
         let asker: SaveCaller
@@ -103,154 +103,15 @@ extension SaveService {
         }
     }
 
-    /// Leads the handle to a new file, if there can be one, and the document has changed in nothing. With no lock held.
-    private func redirectToCopy(
-        _ beginning: Beginning, from node: Node, _ link: Node.Link, _ versions: DocumentVersions
-    ) -> Attempt {
-        let handle = beginning.handle
-        guard let folder = try? locator.folder(link.parent), let document = try? locator.reopened(handle.descriptor, flags: O_RDWR),
-            let copy = try? store.workingCopy(
-                of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller)),
-            let file = try? locator.reopened(copy.file, flags: handle.flags & Self.openFlagsKept)
-        else { return staysLive(.noRoom) }
-        let working = workingNode(of: copy, versions)
-        let version = beginning.version(working, copy, isExchanged: false)
-        version.hosts.withLock { _ = $0.insert(handle.node.identity) }
-        if handle.mayBeMappedForWriting { version.mayBeMapped.store(true, ordering: .relaxed) }
-        let hosted = HostedWriting(on: handle.node)
-        // A thread that publishes leads the handles that it has found on to the new version, under this lock.
-        let hasBegun = versions.turn.withLock {
-            let hasBegun = withMachine(of: versions, node) { state, machine in
-                guard state.published === node,
-                    machine.begin(
-                        on: handle.decision.save, by: beginning.asker, working: working.versionID, at: beginning.moment, now: Self.now)
-                else { return false }
-                state.working[working.versionID] = version
-                return true
-            }
-            guard hasBegun else { return false }
-            handle.isUnused.store(false, ordering: .relaxed)
-            handle.saves(to: version, hosted)
-            handle.redirect(to: file, of: working)
-            return true
-        }
-        guard hasBegun else {
-            copy.discard()
-            table.forget(working, count: 1)
-            return .again
-        }
-        makeHost(of: handle.node, versions, beginning.caller, isLocked: true)
-        began(by: beginning, link, versions)
-        return .done
-    }
-
-    /// The document changes places with a copy.
-    private func exchange(_ beginning: Beginning, _ node: Node, _ link: Node.Link, _ versions: DocumentVersions) {
-        guard let folder = try? locator.folder(link.parent),
-            let document = try? locator.reopened(beginning.handle.descriptor, flags: O_RDWR | CL_O_LARGEFILE),
-            let copy = try? store.exchangedCopy(
-                of: document, status: beginning.status, in: folder, by: privileges.user(beginning.caller))
-        else { return }
-        let standing = versionNode(copy.identity, copy.file, versions)
-        let exchanged = versions.turn.withLock {
-            locator.names.changing {
-                versions.naming.withLock { () -> WorkingVersion? in
-                    guard node.currentLink.map({ $0.parent === link.parent && $0.name == link.name }) ?? false,
-                        (try? awaitFreeNameChanges(of: node)) != nil
-                    else { return nil }
-                    return link.parent.nameChanges.during {
-                        exchangeStanding(beginning, node, link, folder, versions, copy, standing)
-                    }
-                }
-            }
-        }
-        guard let version = exchanged else {
-            copy.discard()
-            // As such it is forgotten.
-            versions.state.withLock { $0.others += 1 }
-            return table.forget(standing, count: 1)
-        }
-        for other in node.state.withLock({ $0.handles }) where !other.isElsewhere {
-            if other.isWritable, !other.isUnused.load(ordering: .relaxed) {
-                other.saves(to: version)
-            } else if other.isDirect, processes.process(of: other.caller.thread) != beginning.process,
-                let file = try? locator.reopened(copy.file, flags: other.flags & Self.openFlagsKept)
-            {
-                other.redirect(to: file, of: standing)
-            }
-        }
-        began(by: beginning, link, versions)
-        // The kernel's name leads to the inode that is about to be cut off.
-        versions.noteLastingEntry()
-        forgetLastingEntries(versions, waits: true)
-        awaitReaders(of: node, besides: beginning.caller.thread, isLocked: true)
-    }
-
-    /// With all names, the document's too, standing still.
-    private func exchangeStanding(
-        _ beginning: Beginning, _ node: Node, _ link: Node.Link, _ folder: Descriptor, _ versions: DocumentVersions, _ copy: ExchangedCopy,
-        _ standing: Node
-    ) -> WorkingVersion? {
-        // From here on others are shown the copy, which is found without a name.
-        let hasBegun = withMachine(of: versions, node) { state, machine in
-            guard state.published === node,
-                machine.begin(
-                    on: beginning.handle.decision.save, by: beginning.asker, working: node.versionID, exchanged: standing.versionID,
-                    at: beginning.moment, now: Self.now)
-            else { return false }
-            state.published = standing
-            state.identity = standing.identity
-            state.others += 1
-            return true
-        }
-        guard hasBegun else { return nil }
-        do throws(PublishFailure) {
-            let working = try copy.exchange(as: link.name, in: folder)
-            let version = beginning.version(node, working, isExchanged: true)
-            version.mayBeMapped.store(true, ordering: .relaxed)
-            link.name.withCString { _ = standing.seen(in: link.parent, name: $0, hasOtherNames: false) }
-            // Before: a reader that sees the inode kept is led on.
-            versions.state.withLock { $0.working[node.versionID] = version }
-            node.isExchanged.store(true, ordering: .sequentiallyConsistent)
-            node.exchanged(pin: Pin(counted: working.file))
-            return version
-        } catch {
-            _ = ifActive(versions) { state, machine in
-                machine.withdraw(node.versionID, exchanged: standing.versionID)
-                state.published = node
-                state.identity = node.identity
-                state.others -= 1
-            }
-            return nil
-        }
-    }
-
     /// Before ftruncate(2) or fallocate(2) that gives a file this size. A mapping by a handle on another version's node would be of that one's
     /// inode, so the content goes there before the file is as long as a mapping needs it. With no lock held.
     func extending(_ handle: FileHandle, to size: Int64) throws(Errno) {
         guard handle.mayBeMappedForWriting, let version = handle.version, version.node !== handle.node,
-            !processes.isRelay(handle.caller.thread), let versions = handle.node.versions.load()
+            !processes.isRelay(handle.caller.thread), let document = handle.node.saved.load()
         else { return }
         guard let status = try? FileStatus(of: handle.descriptor), Int64(status.st.st_size) < size else { return }
-        let step = ifActive(versions) { _, machine in machine.extending(handle.decision.save) } ?? .none
-        try carryOut(step, versions)
-    }
-
-    /// The kernel may write the document's own inode for its program itself: the file tells when it has.
-    func noteUnheardWrites(to version: WorkingVersion, _ versions: DocumentVersions) {
-        guard version.isExchanged, let status = try? FileStatus(of: version.copy.file) else { return }
-        let age = max(0, cl_realtime_coarse_ns() &- saturatedNanoseconds(status.st.st_mtim))
-        let now = Self.now
-        _ = ifActive(versions) { _, machine in
-            machine.wroteUnheard(
-                version.node.versionID, size: UInt64(clamping: status.st.st_size), at: now - min(now, UInt64(clamping: age)))
-        }
-    }
-
-    private func began(by beginning: Beginning, _ link: Node.Link, _ versions: DocumentVersions) {
-        counters.withLock { $0.count(.transactional) }
-        noteListing(of: link.parent, versions)
-        versions.note(link.shownName ?? link.name)
+        let step = document.ifActive { _, machine in machine.extending(handle.decision.save) } ?? .none
+        try document.carryOut(step)
     }
 
     // MARK: - How handles are opened that may begin a save
@@ -274,6 +135,147 @@ extension SaveService {
         if isRelay { return true }
         // With another writer nothing begins.
         return state.writers == 0 && state.handles.contains { $0.caller.thread != caller.thread && !$0.isElsewhere }
+    }
+}
+
+extension SavedDocument {
+    /// Leads the handle to a new file, if there can be one, and the document has changed in nothing. With no lock held.
+    fileprivate func redirectToCopy(
+        _ beginning: SaveService.Beginning, from node: Node, _ link: Node.Link
+    ) -> SaveService.Attempt {
+        let handle = beginning.handle
+        guard let folder = try? service.locator.folder(link.parent), let document = try? service.locator.reopened(handle.descriptor, flags: O_RDWR),
+            let copy = try? service.store.workingCopy(
+                of: document, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller)),
+            let file = try? service.locator.reopened(copy.file, flags: handle.flags & SaveService.openFlagsKept)
+        else { return service.staysLive(.noRoom) }
+        let working = workingNode(of: copy)
+        let version = beginning.version(working, copy, isExchanged: false)
+        version.hosts.withLock { _ = $0.insert(handle.node.identity) }
+        if handle.mayBeMappedForWriting { version.mayBeMapped.store(true, ordering: .relaxed) }
+        let hosted = HostedWriting(on: handle.node)
+        // A thread that publishes leads the handles that it has found on to the new version, under this lock.
+        let hasBegun = turn.withLock {
+            let hasBegun = withMachine(node) { state, machine in
+                guard state.published === node,
+                    machine.begin(
+                        on: handle.decision.save, by: beginning.asker, working: working.versionID, at: beginning.moment, now: SaveService.now)
+                else { return false }
+                state.working[working.versionID] = version
+                return true
+            }
+            guard hasBegun else { return false }
+            handle.isUnused.store(false, ordering: .relaxed)
+            handle.saves(to: version, hosted)
+            handle.redirect(to: file, of: working)
+            return true
+        }
+        guard hasBegun else {
+            copy.discard()
+            service.table.forget(working, count: 1)
+            return .again
+        }
+        makeHost(of: handle.node, beginning.caller, isLocked: true)
+        began(by: beginning, link)
+        return .done
+    }
+
+    /// The document changes places with a copy.
+    fileprivate func exchange(_ beginning: SaveService.Beginning, _ node: Node, _ link: Node.Link) {
+        guard let folder = try? service.locator.folder(link.parent),
+            let document = try? service.locator.reopened(beginning.handle.descriptor, flags: O_RDWR | CL_O_LARGEFILE),
+            let copy = try? service.store.exchangedCopy(
+                of: document, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller))
+        else { return }
+        let standing = versionNode(copy.identity, copy.file)
+        let exchanged = turn.withLock {
+            service.locator.names.changing {
+                naming.withLock { () -> WorkingVersion? in
+                    guard node.currentLink.map({ $0.parent === link.parent && $0.name == link.name }) ?? false,
+                        (try? node.awaitFreeNameChanges()) != nil
+                    else { return nil }
+                    return link.parent.nameChanges.during {
+                        exchangeStanding(beginning, node, link, folder, copy, standing)
+                    }
+                }
+            }
+        }
+        guard let version = exchanged else {
+            copy.discard()
+            // As such it is forgotten.
+            state.withLock { $0.others += 1 }
+            return service.table.forget(standing, count: 1)
+        }
+        for other in node.state.withLock({ $0.handles }) where !other.isElsewhere {
+            if other.isWritable, !other.isUnused.load(ordering: .relaxed) {
+                other.saves(to: version)
+            } else if other.isDirect, service.processes.process(of: other.caller.thread) != beginning.process,
+                let file = try? service.locator.reopened(copy.file, flags: other.flags & SaveService.openFlagsKept)
+            {
+                other.redirect(to: file, of: standing)
+            }
+        }
+        began(by: beginning, link)
+        // The kernel's name leads to the inode that is about to be cut off.
+        noteLastingEntry()
+        forgetLastingEntries(waits: true)
+        service.awaitReaders(of: node, besides: beginning.caller.thread, isLocked: true)
+    }
+
+    /// With all names, the document's too, standing still.
+    private func exchangeStanding(
+        _ beginning: SaveService.Beginning, _ node: Node, _ link: Node.Link, _ folder: Descriptor, _ copy: ExchangedCopy,
+        _ standing: Node
+    ) -> WorkingVersion? {
+        // From here on others are shown the copy, which is found without a name.
+        let hasBegun = withMachine(node) { state, machine in
+            guard state.published === node,
+                machine.begin(
+                    on: beginning.handle.decision.save, by: beginning.asker, working: node.versionID, exchanged: standing.versionID,
+                    at: beginning.moment, now: SaveService.now)
+            else { return false }
+            state.published = standing
+            state.identity = standing.identity
+            state.others += 1
+            return true
+        }
+        guard hasBegun else { return nil }
+        do throws(PublishFailure) {
+            let working = try copy.exchange(as: link.name, in: folder)
+            let version = beginning.version(node, working, isExchanged: true)
+            version.mayBeMapped.store(true, ordering: .relaxed)
+            link.name.withCString { _ = standing.seen(in: link.parent, name: $0, hasOtherNames: false) }
+            // Before: a reader that sees the inode kept is led on.
+            state.withLock { $0.working[node.versionID] = version }
+            node.isExchanged.store(true, ordering: .sequentiallyConsistent)
+            node.exchanged(pin: Pin(counted: working.file))
+            return version
+        } catch {
+            _ = ifActive { state, machine in
+                machine.withdraw(node.versionID, exchanged: standing.versionID)
+                state.published = node
+                state.identity = node.identity
+                state.others -= 1
+            }
+            return nil
+        }
+    }
+
+    /// The kernel may write the document's own inode for its program itself: the file tells when it has.
+    func noteUnheardWrites(to version: WorkingVersion) {
+        guard version.isExchanged, let status = try? FileStatus(of: version.copy.file) else { return }
+        let age = max(0, cl_realtime_coarse_ns() &- saturatedNanoseconds(status.st.st_mtim))
+        let now = SaveService.now
+        _ = ifActive { _, machine in
+            machine.wroteUnheard(
+                version.node.versionID, size: UInt64(clamping: status.st.st_size), at: now - min(now, UInt64(clamping: age)))
+        }
+    }
+
+    private func began(by beginning: SaveService.Beginning, _ link: Node.Link) {
+        service.counters.withLock { $0.count(.transactional) }
+        noteListing(of: link.parent)
+        note(link.shownName ?? link.name)
     }
 }
 

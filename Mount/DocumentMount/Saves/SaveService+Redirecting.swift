@@ -14,7 +14,7 @@ extension SaveService {
     /// - Parameter isRetry: see `takeMark`.
     func retrySuperseded(_ node: Node, flags: Int32, _ caller: Caller, isRetry: Bool) throws(Errno) -> Bool {
         guard flags & CL_O_LARGEFILE != 0 else { return false }
-        guard let versions = node.versions.load(), versions.isSuperseded(node) || isExchanged(node, versions, for: caller) else { return false }
+        guard let document = node.saved.load(), document.isSuperseded(node) || document.isExchanged(node, for: caller) else { return false }
         guard isRetry || !isOpenRetried(of: caller) else {
             staleRetries.note(caller.thread, flags: flags)
             throw .staleNFSFileHandle
@@ -36,9 +36,9 @@ extension SaveService {
     /// the version that was asked for.
     func openedInstead(of node: Node, flags: Int32, _ caller: Caller) throws(Errno) -> (node: Node, file: Descriptor)? {
         // The inode that a save has kept is its working copy, which only its own programs are to have.
-        guard let versions = node.versions.load(), versions.isExchanged(node) || isLeft(node, for: caller) else { return nil }
+        guard let document = node.saved.load(), document.isExchanged(node) || isLeft(node, for: caller) else { return nil }
         for _ in 0..<Self.maximumAttempts {
-            guard let published = versions.state.withLock({ $0.published }), mayBeRedirected(caller, from: node, to: published, use: R_OK)
+            guard let published = document.state.withLock({ $0.published }), mayBeRedirected(caller, from: node, to: published, use: R_OK)
             else { return nil }
             // Replaced meanwhile, it may be found no more.
             do throws(Errno) {
@@ -46,14 +46,6 @@ extension SaveService {
             } catch .staleNFSFileHandle {}
         }
         throw .resourceBusy
-    }
-
-    /// Whether the node is the inode that a save has kept, come to by a name that the kernel has yet to forget. Its own programs are meant to
-    /// see it.
-    private func isExchanged(_ node: Node, _ versions: DocumentVersions, for caller: Caller) -> Bool {
-        guard versions.isActive.load(ordering: .acquiring), versions.isExchanged(node) else { return false }
-        let asker = saver(caller, for: versions)
-        return ifActive(versions) { _, machine in machine.lookup(asker) != node.versionID } ?? false
     }
 
     /// An open of a file that has lost its last name has the kernel walk the path again, once: the path was walked before, or by an entry
@@ -67,10 +59,10 @@ extension SaveService {
     /// The published version of the document that a node is a version of, with a lookup counted. A working copy stands for itself. ENOENT
     /// where the caller may not be redirected to it: the name is another file's.
     func newest(of node: Node, for caller: Caller) throws(Errno) -> Node {
-        let published = node.versions.load().flatMap { versions -> Node? in
-            guard versions.isSuperseded(node) else { return nil }
+        let published = node.saved.load().flatMap { document -> Node? in
+            guard document.isSuperseded(node) else { return nil }
             // With the state held, and so before it is let go of.
-            return versions.state.withLock { state in
+            return document.state.withLock { state in
                 if let published = state.published { table.hold(published) }
                 return state.published
             }
@@ -93,9 +85,9 @@ extension SaveService {
     /// the request was on its way.
     func changed(_ node: Node, by caller: Caller) -> Node {
         if let standIn = standIn(for: node) { return standIn }
-        guard let versions = node.versions.load(), versions.isSuperseded(node),
-            cl_monotonic_ns() - versions.replaced.load(ordering: .relaxed) < Self.longestRequest,
-            let published = versions.state.withLock({ $0.published }), mayBeRedirected(caller, from: node, to: published)
+        guard let document = node.saved.load(), document.isSuperseded(node),
+            cl_monotonic_ns() - document.replaced.load(ordering: .relaxed) < Self.longestRequest,
+            let published = document.state.withLock({ $0.published }), mayBeRedirected(caller, from: node, to: published)
         else { return node }
         return published
     }
@@ -132,5 +124,15 @@ extension SaveService {
         case .some(0...): return Array(list.prefix(length ?? 0))
         default: return nil
         }
+    }
+}
+
+extension SavedDocument {
+    /// Whether the node is the inode that a save has kept, come to by a name that the kernel has yet to forget. Its own programs are meant to
+    /// see it.
+    fileprivate func isExchanged(_ node: Node, for caller: Caller) -> Bool {
+        guard isActive.load(ordering: .acquiring), isExchanged(node) else { return false }
+        let asker = saver(caller)
+        return ifActive { _, machine in machine.lookup(asker) != node.versionID } ?? false
     }
 }

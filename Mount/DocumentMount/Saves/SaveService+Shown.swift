@@ -7,9 +7,9 @@ extension SaveService {
     /// The node whose attributes the caller is to be told for `node`. One atomic load for a document that has no saves; else reads
     /// of /proc only while there are such handles. With no lock held.
     func shown(_ node: Node, to caller: Caller) -> Node {
-        guard let versions = node.versions.load() else { return node }
-        if let own = ownSave(on: node, versions, caller) { return own }
-        guard versions.isSuperseded(node), isLeft(node, for: caller), let published = versions.state.withLock({ $0.published }),
+        guard let document = node.saved.load() else { return node }
+        if let own = document.ownSave(on: node, caller) { return own }
+        guard document.isSuperseded(node), isLeft(node, for: caller), let published = document.state.withLock({ $0.published }),
             mayBeRedirected(caller, from: node, to: published)
         else { return node }
         return published
@@ -25,18 +25,20 @@ extension SaveService {
         let (replacer, handles) = node.state.withLock { ($0.superseded?.by, $0.handles) }
         return replacer == process || handles.contains { processes.process(of: $0.caller.thread) == process }
     }
+}
 
+extension SavedDocument {
     /// The working copy that the caller's process writes by a handle on another version's node: the newest.
-    private func ownSave(on node: Node, _ versions: DocumentVersions, _ caller: Caller) -> Node? {
-        guard versions.isActive.load(ordering: .acquiring) else { return nil }
+    fileprivate func ownSave(on node: Node, _ caller: Caller) -> Node? {
+        guard isActive.load(ordering: .acquiring) else { return nil }
         let handles = node.state.withLock { $0.handles }
         let saves = handles.compactMap { $0.isElsewhere ? $0.version : nil }
-        guard !saves.isEmpty, let process = processes.process(of: caller.thread),
-            let own = saves.last(where: { $0.process == process && versions.working($0.node) === $0 })
+        guard !saves.isEmpty, let process = service.processes.process(of: caller.thread),
+            let own = saves.last(where: { $0.process == process && working($0.node) === $0 })
         else { return nil }
         // Of a relay's clients one may be reading: its kernel has one size of the document for all of them.
-        let isAlsoRead = processes.isRelay(caller.thread)
-            && handles.contains { !$0.isElsewhere && processes.process(of: $0.caller.thread) == process }
+        let isAlsoRead = service.processes.isRelay(caller.thread)
+            && handles.contains { !$0.isElsewhere && service.processes.process(of: $0.caller.thread) == process }
         return isAlsoRead ? nil : own.node
     }
 }

@@ -11,16 +11,16 @@ extension SaveService {
         renameRetries.forgetOld()
         tellOfFolders()
         saveNotifier.tellOfWriting()
-        for versions in activeDocuments {
-            makeFindable(versions)
-            for version in versions.state.withLock({ Array($0.working.values) }) { noteUnheardWrites(to: version, versions) }
+        for document in activeDocuments {
+            document.makeFindable()
+            for version in document.state.withLock({ Array($0.working.values) }) { document.noteUnheardWrites(to: version) }
             let now = Self.now
-            let due = ifActive(versions) { state, machine -> [VersionID: WorkingVersion]? in
+            let due = document.ifActive { state, machine -> [VersionID: WorkingVersion]? in
                 guard let deadline = machine.nextDeadline, deadline <= now else { return nil }
                 return state.working
             } ?? nil
             guard let working = due else {
-                settle(versions)
+                document.settle()
                 continue
             }
             // Looked up before, for every save: /proc is not read with a lock held.
@@ -28,44 +28,26 @@ extension SaveService {
                 version.image.map { processes.hasExeced(version.process, since: $0) } ?? false
             }
             // An open may wait for other requests for as long as these take.
-            let arriving = ifActive(versions) { _, machine in machine.arrivingThreads } ?? []
+            let arriving = document.ifActive { _, machine in machine.arrivingThreads } ?? []
             let expected = arriving.filter { staleRetries.isExpected($0.rawValue) && processes.isThread($0.rawValue) }
-            let steps = ifActive(versions) { _, machine in
+            let steps = document.ifActive { _, machine in
                 machine.tick(now: now, isExpected: { expected.contains($0) }) { _, version in execed[version] ?? false }
             } ?? []
             for step in steps {
                 // What became a stream is copied into the document's own inode.
                 guard case .publish(let id, _) = step else {
-                    finish(step, versions)
+                    document.finish(step)
                     continue
                 }
-                guard !versions.isQueued.exchange(true, ordering: .relaxed) else { continue }
+                guard !document.isQueued.exchange(true, ordering: .relaxed) else { continue }
                 let copy: @Sendable () -> Void = { [self] in
-                    finish(step, versions)
-                    versions.isQueued.store(false, ordering: .relaxed)
-                    settle(versions)
+                    document.finish(step)
+                    document.isQueued.store(false, ordering: .relaxed)
+                    document.settle()
                 }
-                if !copies.add(of: working[id]?.caller.uid ?? 0, copy) { versions.isQueued.store(false, ordering: .relaxed) }
+                if !copies.add(of: working[id]?.caller.uid ?? 0, copy) { document.isQueued.store(false, ordering: .relaxed) }
             }
-            settle(versions)
-        }
-    }
-
-    /// A tenth of a second: most saves are over by then, and cost nothing more.
-    private static let unnamedAge: Int64 = 100_000_000
-
-    /// What a save has written is to be found when this daemon is killed: a working copy that lasts gets a hidden name, which it will
-    /// need to be published in any case.
-    private func makeFindable(_ versions: DocumentVersions) {
-        let (working, published) = versions.state.withLock { (Array($0.working.values), $0.published) }
-        let unnamed = working.filter { $0.copy.age > Self.unnamedAge && !$0.copy.hasName }
-        guard !unnamed.isEmpty, let link = published?.currentLink, let folder = try? locator.folder(link.parent) else { return }
-        for version in unnamed {
-            do throws(Errno) {
-                try version.copy.makeFindable(in: folder)
-            } catch {
-                log.debug("a save could not be given a hidden name: \(error)")
-            }
+            document.settle()
         }
     }
 
@@ -73,8 +55,8 @@ extension SaveService {
     /// are gone. False if there were none.
     func clearNames(outOf folder: FileIdentity) -> Bool {
         var isCleared = false
-        for versions in activeDocuments {
-            let (working, published) = versions.state.withLock { (Array($0.working.values), $0.published) }
+        for document in activeDocuments {
+            let (working, published) = document.state.withLock { (Array($0.working.values), $0.published) }
             for version in working where version.copy.hasName {
                 let place = published?.currentLink.flatMap { try? locator.folder($0.parent) }
                 if version.copy.moveName(outOf: folder, to: place) { isCleared = true }
@@ -93,18 +75,38 @@ extension SaveService {
         if saveNotifier.written(published) { clock.wake() }
     }
 
-    private func finish(_ step: SaveStep, _ versions: DocumentVersions) {
-        do throws(Errno) {
-            try carryOut(step, versions)
-        } catch {
-            log.warning("a document that is written in pieces could not be brought up to date: \(error)")
-        }
-    }
-
     func stop() {
         clock.stop()
         copies.stop()
         saveNotifier.stop()
         keepUnfinished()
+    }
+}
+
+extension SavedDocument {
+    /// A tenth of a second: most saves are over by then, and cost nothing more.
+    private static let unnamedAge: Int64 = 100_000_000
+
+    /// What a save has written is to be found when this daemon is killed: a working copy that lasts gets a hidden name, which it will
+    /// need to be published in any case.
+    fileprivate func makeFindable() {
+        let (working, published) = state.withLock { (Array($0.working.values), $0.published) }
+        let unnamed = working.filter { $0.copy.age > Self.unnamedAge && !$0.copy.hasName }
+        guard !unnamed.isEmpty, let link = published?.currentLink, let folder = try? service.locator.folder(link.parent) else { return }
+        for version in unnamed {
+            do throws(Errno) {
+                try version.copy.makeFindable(in: folder)
+            } catch {
+                service.log.debug("a save could not be given a hidden name: \(error)")
+            }
+        }
+    }
+
+    fileprivate func finish(_ step: SaveStep) {
+        do throws(Errno) {
+            try carryOut(step)
+        } catch {
+            service.log.warning("a document that is written in pieces could not be brought up to date: \(error)")
+        }
     }
 }

@@ -35,9 +35,9 @@ extension SaveService {
     }
 
     private func wrote(_ handle: FileHandle, _ version: WorkingVersion, by caller: Caller, end: Int64) {
-        guard let versions = handle.node.versions.load() else { return }
+        guard let document = handle.node.saved.load() else { return }
         let process = writer(caller.thread, version)
-        _ = ifActive(versions) { _, machine in
+        _ = document.ifActive { _, machine in
             machine.wrote(handle.decision.save, by: process, end: UInt64(clamping: end), now: Self.now)
         }
     }
@@ -57,40 +57,13 @@ extension SaveService {
         after error: Errno, for wanted: Int, _ handle: FileHandle, _ version: WorkingVersion
     ) -> Bool {
         let isRoom = error == .noSpace || error == .diskQuotaExceeded
-        guard isRoom || error == .fileTooLarge || error == .ioError, let versions = handle.node.versions.load()
+        guard isRoom || error == .fileTooLarge || error == .ioError, let document = handle.node.saved.load()
         else { return false }
-        if isRoom, givesUpPublished(of: versions, for: wanted, handle.decision.save, version) { return true }
-        _ = ifActive(versions) { _, machine in
+        if isRoom, document.givesUpPublished(for: wanted, handle.decision.save, version) { return true }
+        _ = document.ifActive { _, machine in
             machine.writeFailed(handle.decision.save, errno: error.rawValue, truncatingMakesRoom: false)
         }
         return false
-    }
-
-    private func givesUpPublished(of versions: DocumentVersions, for wanted: Int, _ save: SaveHandle, _ version: WorkingVersion) -> Bool {
-        var own = cl_status()
-        guard let published = versions.state.withLock({ $0.published }), let old = try? locator.status(of: published),
-            cl_statx_fd(version.copy.file.number, &own) == 0, old.st.st_blocks * 512 >= wanted,
-            old.st.st_blocks * 4 >= own.st.st_blocks
-        else { return false }
-        // If the published file has blocks enough, the content goes into it. Else the working copy is published as by fsync(2), and the
-        // old version is emptied, which no program may have open.
-        let isInPlace = old.st.st_blocks >= own.st.st_blocks
-        let isFree = { !published.isStandIn && published.state.withLock { $0.handles.isEmpty } }
-        guard isInPlace || old.st.st_nlink == 1 && isFree(), let file = try? locator.opened(published, flags: O_WRONLY)
-        else { return false }
-        let step = ifActive(versions) { _, machine in
-            isInPlace ? machine.writeFailed(save, errno: ENOSPC, truncatingMakesRoom: true) : machine.sync(save)
-        } ?? .none
-        guard case .publish = step else { return false }
-        do throws(Errno) {
-            try carryOut(step, versions)
-            guard !isInPlace else { return true }
-            guard published.state.withLock({ $0.isSuperseded }), isFree() else { return false }
-            _ = try check(cl_ftruncate(file.number, 0))
-            return true
-        } catch {
-            return false
-        }
     }
 
     /// Before a handle without a working copy changes the document. From its first write on, saves are published in place. With no lock
@@ -104,12 +77,12 @@ extension SaveService {
     }
 
     private func noteUse(of handle: FileHandle) {
-        guard let versions = handle.node.versions.load() else { return }
-        let isReplacing = ifActive(versions) { _, machine in
+        guard let document = handle.node.saved.load() else { return }
+        let isReplacing = document.ifActive { _, machine in
             machine.wrote(handle.decision.save, by: nil, end: 0, now: Self.now)
             return machine.isReplacing
         }
-        if isReplacing ?? false { versions.turn.withLock {} }
+        if isReplacing ?? false { document.awaitPublication() }
     }
 
     /// ftruncate(2), fallocate(2) and the like through a handle on a working copy.
@@ -120,7 +93,7 @@ extension SaveService {
 
     /// truncate(2), by name, of a node that may be a working copy.
     func changing<Result>(_ node: Node, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
-        try changing(node.versions.load()?.working(node), body)
+        try changing(node.saved.load()?.working(node), body)
     }
 
     private func changing<Result>(_ version: WorkingVersion?, _ body: () throws(Errno) -> Result) throws(Errno) -> Result {
@@ -133,20 +106,49 @@ extension SaveService {
     }
 
     func truncated(_ handle: FileHandle) {
-        guard let versions = handle.node.versions.load() else { return }
-        _ = ifActive(versions) { _, machine in machine.truncated(handle.decision.save, now: Self.now) }
+        guard let document = handle.node.saved.load() else { return }
+        _ = document.ifActive { _, machine in machine.truncated(handle.decision.save, now: Self.now) }
     }
 
     /// Somebody set the times of a node, with its document's name standing. Those of a working copy are its saver's; those of the
     /// published version go to the next one, if it is not written any more. Cheap where nothing is being saved.
     func timesSet(on node: Node, _ times: SetTimes) {
-        guard let versions = node.versions.load() else { return }
-        _ = ifActive(versions) { state, machine in
+        guard let document = node.saved.load() else { return }
+        _ = document.ifActive { state, machine in
             if state.working[node.versionID] == nil {
                 state.times = times.joined(with: state.times)
             } else if times.modified != nil {
                 machine.timesSet(node.versionID)
             }
+        }
+    }
+}
+
+extension SavedDocument {
+    fileprivate func givesUpPublished(for wanted: Int, _ save: SaveHandle, _ version: WorkingVersion) -> Bool {
+        var own = cl_status()
+        guard let published = state.withLock({ $0.published }), let old = try? service.locator.status(of: published),
+            cl_statx_fd(version.copy.file.number, &own) == 0, old.st.st_blocks * 512 >= wanted,
+            old.st.st_blocks * 4 >= own.st.st_blocks
+        else { return false }
+        // If the published file has blocks enough, the content goes into it. Else the working copy is published as by fsync(2), and the
+        // old version is emptied, which no program may have open.
+        let isInPlace = old.st.st_blocks >= own.st.st_blocks
+        let isFree = { !published.isStandIn && published.state.withLock { $0.handles.isEmpty } }
+        guard isInPlace || old.st.st_nlink == 1 && isFree(), let file = try? service.locator.opened(published, flags: O_WRONLY)
+        else { return false }
+        let step = ifActive { _, machine in
+            isInPlace ? machine.writeFailed(save, errno: ENOSPC, truncatingMakesRoom: true) : machine.sync(save)
+        } ?? .none
+        guard case .publish = step else { return false }
+        do throws(Errno) {
+            try carryOut(step)
+            guard !isInPlace else { return true }
+            guard published.state.withLock({ $0.isSuperseded }), isFree() else { return false }
+            _ = try check(cl_ftruncate(file.number, 0))
+            return true
+        } catch {
+            return false
         }
     }
 }

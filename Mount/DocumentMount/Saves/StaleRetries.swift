@@ -28,7 +28,7 @@ final class StaleRetries: Sendable {
         let place: Node.Link?
         let flags: Int32
         /// The document in which it is to be retried.
-        let versions: DocumentVersions?
+        let document: SavedDocument?
         var walk = Walk.unseen
 
         var isGone: Bool { if case .gone = walk { true } else { false } }
@@ -61,9 +61,9 @@ final class StaleRetries: Sendable {
     /// Whether there are any. One atomic load.
     var areSome: Bool { count.load(ordering: .relaxed) > 0 }
 
-    func note(_ thread: pid_t, at place: Node.Link? = nil, flags: Int32 = 0, in versions: DocumentVersions? = nil) {
+    func note(_ thread: pid_t, at place: Node.Link? = nil, flags: Int32 = 0, in document: SavedDocument? = nil) {
         threads.withLock { threads in
-            threads[thread] = Open(since: cl_monotonic_ns(), place: place, flags: flags, versions: versions)
+            threads[thread] = Open(since: cl_monotonic_ns(), place: place, flags: flags, document: document)
             count.store(threads.count, ordering: .relaxed)
         }
     }

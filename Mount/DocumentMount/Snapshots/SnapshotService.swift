@@ -91,7 +91,7 @@ final class SnapshotService: Sendable {
             let found = try? walk.item(at: item.path, under: store, key: Snapshot.key(of: id) + [0])
         else { return nil }
         if let document = walk.documents.first, let node = table.known(document.pinned),
-            node.versions.load()?.isActive.load(ordering: .acquiring) ?? false || node.state.withLock({ $0.writers > 0 })
+            node.saved.load()?.isActive.load(ordering: .acquiring) ?? false || node.state.withLock({ $0.writers > 0 })
         {
             pins.unpin(document)
             return nil
@@ -145,9 +145,9 @@ final class SnapshotService: Sendable {
     private func awaitPublications(into documents: [SnapshotEntry]) {
         guard saves.hasActiveDocuments else { return }
         for document in documents {
-            guard let versions = table.known(document.pinned)?.versions.load(), versions.isActive.load(ordering: .acquiring)
+            guard let saved = table.known(document.pinned)?.saved.load(), saved.isActive.load(ordering: .acquiring)
             else { continue }
-            versions.turn.withLock {}
+            saved.turn.withLock {}
         }
     }
 

@@ -69,7 +69,7 @@ extension ClaimTransactions {
                 hidden.withCString { old in
                     origin.name.withCString { node.moved(from: place.folder, name: old, to: origin.folder, newName: $0) }
                 }
-                node.versions.load()?.note(origin.name)
+                node.saved.load()?.note(origin.name)
             }
             return true
         }

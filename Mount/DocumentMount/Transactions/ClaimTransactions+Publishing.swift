@@ -61,7 +61,7 @@ extension ClaimTransactions {
             else { return false }
             // A file that the kernel has forgotten is open nowhere.
             if let version = known(hidden, in: folder) {
-                guard version.versions.load()?.isActive.load(ordering: .relaxed) != true, version.state.withLock({ $0.handles.isEmpty })
+                guard version.saved.load()?.isActive.load(ordering: .relaxed) != true, version.state.withLock({ $0.handles.isEmpty })
                 else { return false }
             }
             unstage(place, for: claim)
@@ -156,9 +156,9 @@ extension ClaimTransactions {
     private func awaitEnds(of places: [Place], _ claim: ClaimID) {
         for place in places {
             guard let hidden = place.folder.staged.load()?[place.name, claim]?.hidden,
-                let folder = try? locator.folder(place.folder), let versions = known(hidden, in: folder)?.versions.load()
+                let folder = try? locator.folder(place.folder), let document = known(hidden, in: folder)?.saved.load()
             else { continue }
-            saves.awaitDoubtfulEnds(versions)
+            document.awaitDoubtfulEnds()
         }
     }
 
@@ -218,12 +218,12 @@ extension ClaimTransactions {
         saves.clock.isNeeded.add(1, ordering: .sequentiallyConsistent)
         defer { saves.clock.isNeeded.subtract(1, ordering: .sequentiallyConsistent) }
         let documents = changes.flatMap { [$0.version, $0.old] }.compactMap { $0 }
-        var versions: [UInt64: DocumentVersions] = [:]
+        var saved: [UInt64: SavedDocument] = [:]
         for node in documents where node.isRegular {
-            let shared = node.versions.storeIfNil(DocumentVersions(of: node))
-            versions[shared.order] = shared
+            let document = saves.document(of: node)
+            saved[document.order] = document
         }
-        let locks = versions.sorted { $0.key < $1.key }.map(\.value)
+        let locks = saved.sorted { $0.key < $1.key }.map(\.value)
         // Closures may not change what is lent to this function.
         var copy = group
         defer { group = copy }
@@ -289,7 +289,7 @@ extension ClaimTransactions {
     }
 
     private func awaitFreeNameChanges(of node: Node) throws(Errno) {
-        do throws(PublishFailure) { try saves.awaitFreeNameChanges(of: node) } catch { throw .resourceBusy }
+        do throws(PublishFailure) { try node.awaitFreeNameChanges() } catch { throw .resourceBusy }
     }
 
     /// What the nodes are to know of what was done in the store.
@@ -304,7 +304,7 @@ extension ClaimTransactions {
             }
             guard let version = change.version, let hidden = change.staged.hidden else { return }
             hidden.withCString { version.moved(from: folder, name: $0, to: folder, newName: name) }
-            version.versions.load()?.note(change.place.name)
+            version.saved.load()?.note(change.place.name)
         }
     }
 

@@ -13,7 +13,7 @@ extension ClaimTransactions {
     /// false for truncate(2). Returns if there is no such claim, or nothing to copy.
     func openForWriting(_ node: Node, flags: Int32, isOpen: Bool = true, _ caller: Caller) throws(Errno) {
         guard coordinator.gate.isGuarded.load(ordering: .relaxed), node.isRegular, let link = node.currentLink, !link.isStaged,
-            !saves.staleRetries.isKnown(caller.thread, flags: flags), node.versions.load()?.working(node) == nil
+            !saves.staleRetries.isKnown(caller.thread, flags: flags), node.saved.load()?.working(node) == nil
         else { return }
         guard isClaimed(link.name, link.parent) else { return }
         let isStaged = staged(link.name, in: link.parent, for: caller)?.hidden != nil
@@ -92,8 +92,8 @@ extension ClaimTransactions {
 
     /// Locks on a document exclude those on a claim's copy of it.
     func shareLocks(_ node: Node, _ staged: StagedNames.Staged?) {
-        guard let document = staged?.document, node.versions.load() == nil else { return }
-        _ = node.versions.storeIfNil(DocumentVersions(of: node, lockedAs: document.lockKey))
+        guard let document = staged?.document, node.saved.load() == nil else { return }
+        _ = node.saved.storeIfNil(SavedDocument(of: node, lockedAs: document.lockKey, service: saves))
     }
 
     // MARK: - Names

@@ -11,29 +11,73 @@ import SystemPackage
 /// The kernel changes the size of the host with what the handle does (O_TRUNC, each write), and by that size it reads for all programs that
 /// have the host open. So the published version gets a second node, and with it a second inode in the kernel, which all who walk the
 /// path come to; the host is left to those that have it open.
-extension SaveService {
+extension SavedDocument {
     /// Before a handle on a node writes another version's file. With no lock held.
     ///
     /// Programs that opened the host lately have a moment to read it and close it. What one reads that has it open for longer by the kernel's
     /// pages, and reads beyond its end during the save, may be zeros.
     ///
     /// - Parameter isLocked: the request holds the inode's lock in the kernel, which close(2) needs.
-    func host(on node: Node, _ versions: DocumentVersions, _ caller: Caller, isLocked: Bool) -> HostedWriting {
+    func host(on node: Node, _ caller: Caller, isLocked: Bool) -> HostedWriting {
         let hosted = HostedWriting(on: node)
-        makeHost(of: node, versions, caller, isLocked: isLocked)
+        makeHost(of: node, caller, isLocked: isLocked)
         return hosted
     }
 
     /// Gives the published version a second node and waits for its readers, for a handle that counts as hosted already.
-    func makeHost(of node: Node, _ versions: DocumentVersions, _ caller: Caller, isLocked: Bool) {
-        versions.hasHostedSaves.store(true, ordering: .relaxed)
-        displace(node, versions, caller)
+    func makeHost(of node: Node, _ caller: Caller, isLocked: Bool) {
+        hasHostedSaves.store(true, ordering: .relaxed)
+        displace(node, caller)
         // The kernel's name leads to the host, or to the published version, also for the saver.
-        versions.noteLastingEntry()
-        forgetLastingEntries(versions, waits: true)
-        awaitReaders(of: node, besides: caller.thread, isLocked: isLocked)
+        noteLastingEntry()
+        forgetLastingEntries(waits: true)
+        service.awaitReaders(of: node, besides: caller.thread, isLocked: isLocked)
     }
 
+    /// Gives the published version a second node, unless the node is another version's, or its name cannot stand still.
+    private func displace(_ node: Node, _ caller: Caller) {
+        let process = service.processes.process(of: caller.thread)
+        // A save that is being published has its plans with the node.
+        let isDisplaced = turn.withLock {
+            service.locator.names.changing {
+                naming.withLock { () -> Bool in
+                    guard state.withLock({ $0.published === node }), let link = node.currentLink, !node.hasOtherNames,
+                        (try? node.awaitFreeNameChanges()) != nil, let folder = try? service.locator.folder(link.parent),
+                        let file = try? service.locator.open(link.name, in: folder, flags: CL_O_PATH | O_NOFOLLOW, as: node)
+                    else { return false }
+                    return link.parent.nameChanges.during { displace(node, at: link, file, caller, process) }
+                }
+            }
+        }
+        // The document's hold on the node goes on to there.
+        if isDisplaced { service.saveNotifier.superseded(node) }
+    }
+
+    /// With all names, the document's too, standing still.
+    private func displace(
+        _ node: Node, at link: Node.Link, _ file: Descriptor, _ caller: Caller, _ process: SaveProcess?
+    ) -> Bool {
+        let standIn = Node(standingInFor: node)
+        _ = standIn.saved.storeIfNil(self)
+        link.name.withCString { _ = standIn.seen(in: link.parent, name: $0, hasOtherNames: false) }
+        let writers = withMachine(node) { state, machine -> [FileHandle]? in
+            guard state.published === node else { return nil }
+            service.table.replace(node, by: standIn)
+            node.isDisplaced.store(true, ordering: .sequentiallyConsistent)
+            machine.renamePublished(to: standIn.versionID)
+            state.published = standIn
+            state.others += 1
+            return state.handles.values.filter { $0.served === node }
+        }
+        guard let writers else { return false }
+        node.superseded(by: process, pin: Pin(file, for: caller.uid, of: service.shares))
+        // They write the document's file, by inodes of the kernel that readers do not have.
+        service.redirect(writers, to: file, of: standIn)
+        return true
+    }
+}
+
+extension SaveService {
     /// Waits for programs that have opened a node to read it within the time that reading a document takes as a rule. With no lock held.
     /// A busy machine gives them longer: the checks come later there, and threads that wait for a processor or a READ are waited for.
     ///
@@ -69,51 +113,9 @@ extension SaveService {
     private static let longestRunning: Int64 = 500_000_000
     private static let longestReading: Int64 = 2_000_000_000
 
-    /// Gives the published version a second node, unless the node is another version's, or its name cannot stand still.
-    private func displace(_ node: Node, _ versions: DocumentVersions, _ caller: Caller) {
-        let process = processes.process(of: caller.thread)
-        // A save that is being published has its plans with the node.
-        let isDisplaced = versions.turn.withLock {
-            locator.names.changing {
-                versions.naming.withLock { () -> Bool in
-                    guard versions.state.withLock({ $0.published === node }), let link = node.currentLink, !node.hasOtherNames,
-                        (try? awaitFreeNameChanges(of: node)) != nil, let folder = try? locator.folder(link.parent),
-                        let file = try? locator.open(link.name, in: folder, flags: CL_O_PATH | O_NOFOLLOW, as: node)
-                    else { return false }
-                    return link.parent.nameChanges.during { displace(node, at: link, file, versions, caller, process) }
-                }
-            }
-        }
-        // The document's hold on the node goes on to there.
-        if isDisplaced { saveNotifier.superseded(node) }
-    }
-
-    /// With all names, the document's too, standing still.
-    private func displace(
-        _ node: Node, at link: Node.Link, _ file: Descriptor, _ versions: DocumentVersions, _ caller: Caller, _ process: SaveProcess?
-    ) -> Bool {
-        let standIn = Node(standingInFor: node)
-        _ = standIn.versions.storeIfNil(versions)
-        link.name.withCString { _ = standIn.seen(in: link.parent, name: $0, hasOtherNames: false) }
-        let writers = withMachine(of: versions, node) { state, machine -> [FileHandle]? in
-            guard state.published === node else { return nil }
-            table.replace(node, by: standIn)
-            node.isDisplaced.store(true, ordering: .sequentiallyConsistent)
-            machine.renamePublished(to: standIn.versionID)
-            state.published = standIn
-            state.others += 1
-            return state.handles.values.filter { $0.served === node }
-        }
-        guard let writers else { return false }
-        node.superseded(by: process, pin: Pin(file, for: caller.uid, of: shares))
-        // They write the document's file, by inodes of the kernel that readers do not have.
-        redirect(writers, to: file, of: standIn)
-        return true
-    }
-
     /// The node that took the place of a displaced one, as long as its file is the document. One atomic load for others.
     func standIn(for node: Node) -> Node? {
-        guard node.isDisplaced.load(ordering: .relaxed), let published = node.versions.load()?.state.withLock({ $0.published }),
+        guard node.isDisplaced.load(ordering: .relaxed), let published = node.saved.load()?.state.withLock({ $0.published }),
             published !== node, published.identity == node.identity
         else { return nil }
         return published
