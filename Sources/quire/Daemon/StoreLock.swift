@@ -11,7 +11,8 @@ package struct StoreLock {
     package static let timeout = Duration.seconds(10)
 
     /// Takes the lock and writes who has it. Throws when another daemon holds it, naming that daemon; one that serves no mount
-    /// is about to end, and waited for.
+    /// is about to end, and waited for. So is a lock whose daemon is dead: a child that the daemon started has it until it runs
+    /// its own program (execve(2) closes it), which a busy machine may delay.
     package init(
         stateFolder: String, mountPoint: [UInt8], timeout: Duration = StoreLock.timeout
     ) throws(CommandFailure) {
@@ -33,7 +34,7 @@ package struct StoreLock {
             let reason = Errno(rawValue: errno)
             guard reason == .wouldBlock else { throw CommandFailure("\(path): cannot be locked: \(reason)") }
             let holder = Holder(FileSystem.contents(path) ?? [])
-            if holder?.isMounted == true || ContinuousClock.now >= deadline { throw Self.conflict(holder) }
+            if holder?.isServing == true || ContinuousClock.now >= deadline { throw Self.conflict(holder) }
             usleep(10_000)
         }
         // For messages. A full disk keeps nobody from mounting: what is there is not given away before it is written over.
@@ -57,9 +58,13 @@ package struct StoreLock {
     private static func conflict(_ holder: Holder?) -> CommandFailure {
         guard let holder else { return CommandFailure("another daemon is just mounting this store; try again") }
         let (place, process) = (shown(holder.mountPoint), holder.process)
-        if holder.isMounted {
+        if holder.isServing {
             return CommandFailure(
                 "this store is already mounted at \(place) by process \(process); 'quire unmount \(place)' ends that")
+        }
+        guard holder.isAlive else {
+            return CommandFailure(
+                "the daemon that had this store mounted at \(place) is dead, but a process that it started still holds the store; try again")
         }
         return CommandFailure(
             "process \(process), which had this store mounted at \(place), has not ended yet: files may still be open there; "
@@ -68,15 +73,18 @@ package struct StoreLock {
 
     /// Who has the lock, as the file tells.
     private struct Holder {
-        let process: String
+        let process: pid_t
         let mountPoint: [UInt8]
 
         init?(_ content: [UInt8]) {
             let lines = content.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
-            guard lines.count == 2 else { return nil }
-            (process, mountPoint) = (shown(lines[0]), Array(lines[1]))
+            guard lines.count == 2, let process = pid_t(shown(lines[0])) else { return nil }
+            (self.process, mountPoint) = (process, Array(lines[1]))
         }
 
-        var isMounted: Bool { MountTable.current().entries.contains { $0.isQuire && $0.mountPoint == mountPoint } }
+        var isAlive: Bool { ProcessStat(of: process).map { !$0.hasEnded } ?? false }
+
+        /// The mount of a daemon that died stays until it is mounted again, or unmounted.
+        var isServing: Bool { isAlive && MountTable.current().entries.contains { $0.isQuire && $0.mountPoint == mountPoint } }
     }
 }

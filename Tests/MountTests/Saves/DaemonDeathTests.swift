@@ -103,6 +103,28 @@ extension MountTests {
             }
         }
 
+        /// A child of the daemon that has yet to exec(3) has the store's lock, too, for longer than the daemon lives.
+        @Test(arguments: Account.allCases)
+        func aLockThatOutlivesItsDaemonIsWaitedFor(account: Account) throws {
+            try withRestarting(account) { mount in
+                let daemon = try #require(mount.daemon)
+                let lock = try mount.shell("ls \"$QUIRE_STATE_HOME\"/*/lock")
+                try mount.python("""
+                    import fcntl, os, signal, subprocess, time
+                    guard = int(subprocess.check_output(["pgrep", "-P", "\(daemon)", "-x", "quire-guard"]))
+                    os.kill(guard, signal.SIGSTOP)
+                    os.kill(\(daemon), signal.SIGKILL)
+                    lock = open("\(lock)")
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                    os.kill(guard, signal.SIGCONT)
+                    # As long as a guard takes that does not wait to fail three times.
+                    time.sleep(1)
+                    """)
+                try mount.comesBack(after: daemon)
+                #expect(try deaths(mount) == "1")
+            }
+        }
+
         /// Killed before it has told the process that started it that it serves: that one sees the death, too, and one of the two mounts again.
         @Test(arguments: Account.allCases)
         func aDaemonThatDiesBeforeItServesIsReplacedOnce(account: Account) throws {
