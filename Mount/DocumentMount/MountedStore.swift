@@ -12,7 +12,7 @@ public import SystemPackage
 /// One mounted store: the parts put together, served, and taken apart.
 public final class MountedStore: Sendable {
     let configuration: MountConfiguration
-    /// What users have of what is bounded for each; the table is `SharedResource`.
+    /// What users have of what is bounded for each; the table is `BoundedResource`.
     public let shares: UserShares
     let fileSystem: MountedFileSystem
     let indexer: Indexer
@@ -120,7 +120,7 @@ public final class MountedStore: Sendable {
     public func serve(onReady: @escaping @Sendable () -> Void, lettingGo: () -> Void) throws(MountFailure) {
         fileSystem.forgetter.start(at: session.place, configuration.startReplay)
         kernelNames.start(at: session.place, configuration.startReplay)
-        let changes = OutsideChanges(fileSystem: fileSystem, indexer: indexer)
+        let changes = OutsideChangeHandler(fileSystem: fileSystem, indexer: indexer)
         do throws(Errno) {
             let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
             if started.method == .inotify { fileSystem.ownRemovals.begin() }
@@ -248,7 +248,7 @@ public final class MountedStore: Sendable {
     /// The bounds of this mount. A desktop's cache is its user's own and has none.
     private static func shares(_ configuration: MountConfiguration) -> UserShares {
         var bounds = HandleShares.bounds(isForOne: !configuration.options.allowOther)
-        let names = SharedResource.keptNames.bound.forAll
+        let names = BoundedResource.keptNames.bound.forAll
         if !configuration.options.allowOther { bounds.updateValue(.init(forUser: names, forAll: names), forKey: .keptNames) }
         let kept = configuration.keptLimits
         bounds[.keptBytes] = .init(forUser: Int(clamping: kept.bytesOfUser), forAll: Int(clamping: kept.bytes))

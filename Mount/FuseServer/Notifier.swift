@@ -17,7 +17,7 @@ public final class Notifier: @unchecked Sendable {
     }
     private let session: OpaquePointer
     private let fileSystem: any FileSystemOperations
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private let worker = Worker()
 
     init(_ session: OpaquePointer, _ fileSystem: any FileSystemOperations) {

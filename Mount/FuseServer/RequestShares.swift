@@ -108,7 +108,7 @@ package final class RequestShares: @unchecked Sendable {
     }
 
     /// Leaf, but for the counters of `limits`.
-    private let state = Guarded(State())
+    private let state = Locked(State())
     /// What one of each may hold.
     package let share: Int
     /// How many requests a heavy user may hold besides slow ones: those that keep processors busy leave others half of them.

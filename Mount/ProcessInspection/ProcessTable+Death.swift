@@ -68,6 +68,6 @@ struct PendingSignals {
     var fatal: Int32? {
         let pending = (own | shared) & ~blocked
         // KILL before others, as the kernel has it.
-        return [SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGPIPE].first { pending >> UInt64(clamping: $0 - 1) & 1 != 0 }
+        return ([SIGKILL] + Death.mildSignals).first { pending >> UInt64(clamping: $0 - 1) & 1 != 0 }
     }
 }

@@ -24,7 +24,8 @@ extension ProcessTable {
             if question.isRelayed, facts.death == .none, proc.stat(of: thread)?.isExiting == true { facts.death = .killed(nil) }
         }
         if process == question.opener { facts.openerDeath = facts.death }
-        if case .killed(let signal) = facts.death, Self.asksForExec(signal) {
+        // For a signal without a number it makes no difference now; the listing of saves shows it.
+        if case .killed(let signal) = facts.death, signal.map(Death.mildSignals.contains) ?? true {
             facts.openerHasExeced = hasExeced(question.opener, since: image)
         }
         // In an exec it may not be told who it is, but its number is.
@@ -52,14 +53,5 @@ extension ProcessTable {
         facts.inheritors = found.inheritors
         if found.areNone { facts.closed = holders.handles }
         return facts
-    }
-
-    /// The signals that end redirections otherwise than programs. For a signal without a number it makes no difference now;
-    /// the listing of saves shows it.
-    private static func asksForExec(_ signal: Int32?) -> Bool {
-        switch signal {
-        case nil, SIGHUP, SIGINT, SIGTERM, SIGPIPE: true
-        default: false
-        }
     }
 }

@@ -55,7 +55,7 @@ final class Reopeners: Sendable {
     /// With more, all are looked at again.
     private static let most = 256
     /// Leaf.
-    private let known = Guarded<[SaveProcess: Bool]>([:])
+    private let known = Locked<[SaveProcess: Bool]>([:])
 
     func isNew(_ process: SaveProcess) -> Bool { known.withLock { $0[process] == nil } }
     func isServer(_ process: SaveProcess) -> Bool { known.withLock { $0[process] ?? false } }

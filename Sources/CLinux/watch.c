@@ -163,6 +163,10 @@ int64_t cl_monotonic_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+int cl_cond_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ns) {
+    struct timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+    return -pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &deadline);
+}
 int cl_sem_wait_until(sem_t *semaphore, int64_t deadline_ns) {
     struct timespec deadline = {deadline_ns / 1000000000, deadline_ns % 1000000000};
     return sem_clockwait(semaphore, CLOCK_MONOTONIC, &deadline) < 0 ? -errno : 0;

@@ -5,7 +5,7 @@ internal import Synchronization
 /// What users have in the index; see `IndexBounds`.
 extension DocumentIndex {
     /// How much of a resource the user's account has, or with nil all users; 0 for a resource that the index does not count.
-    public func use(of resource: SharedResource, by user: UserID?) throws(IndexError) -> Int {
+    public func use(of resource: BoundedResource, by user: UserID?) throws(IndexError) -> Int {
         let accounts = bounds.accounts
         return try read { db in
             switch (resource, user.map { accounts.owner(of: $0.rawValue) }) {

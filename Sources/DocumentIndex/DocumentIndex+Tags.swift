@@ -101,7 +101,7 @@ extension DocumentIndex {
     /// Whether the user may keep one more tag. O(those that are kept).
     public func mayKeepTag(_ user: UserID) throws(IndexError) -> Bool {
         let (own, all) = (try use(of: .keptTags, by: user), try use(of: .keptTags, by: nil))
-        return SharedResource.keptTags.bound.hasRoom(for: 1, beside: own, of: all, user: bounds.accounts.owner(of: user.rawValue))
+        return BoundedResource.keptTags.bound.hasRoom(for: 1, beside: own, of: all, user: bounds.accounts.owner(of: user.rawValue))
     }
 
     /// From now on the tag shows to the user even without documents, until it is removed. No error if it did before.

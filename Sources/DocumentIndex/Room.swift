@@ -81,12 +81,12 @@ final class Room {
     }
 }
 
-/// What users may have in an index; see `SharedResource`.
+/// What users may have in an index; see `BoundedResource`.
 public struct IndexBounds: Sendable {
     /// In bytes. What a user has is reckoned from the rows of their documents, what all have is what the file has in use.
-    public var bytes = SharedResource.indexBytes.bound
+    public var bytes = BoundedResource.indexBytes.bound
     /// Different tags that came with documents.
-    public var tags = SharedResource.tags.bound
+    public var tags = BoundedResource.tags.bound
     /// User ids of one account have one share.
     public var accounts = Accounts()
 

@@ -44,7 +44,7 @@ final class CallLanes: Sendable {
     private let isPrepared = ThreadSpecificVariable<Prepared>()
     private final class Prepared: Sendable {}
     /// A leaf lock.
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     init(threads: CallThreads, accounts: Accounts) {
         (self.threads, self.accounts) = (threads, accounts)

@@ -22,7 +22,7 @@ final class ConnectionAcceptor: Sendable {
     private let onConnection: Receiver
     private let notAllowed = CallDispatcher.encode(VarlinkError(.permissionDenied("this mount belongs to another user")))
     private let (tooManyOfUser, tooManyOfAll): ([UInt8], [UInt8])
-    private let thread = Guarded<NamedThread?>(nil)
+    private let thread = Locked<NamedThread?>(nil)
 
     /// In microseconds.
     private static let restAfterRefusal: UInt32 = 500

@@ -1,4 +1,4 @@
-/// What one connection may ask of the service at most. What users may have of it together is in `SharedResource`.
+/// What one connection may ask of the service at most. What users may have of it together is in `BoundedResource`.
 public struct ServiceLimits: Sendable {
     /// The longest message, in bytes.
     public var messageSize = 1 << 20

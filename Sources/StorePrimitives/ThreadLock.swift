@@ -1,7 +1,7 @@
 public import Glibc
 
 /// A pthread mutex, for the few places where `Mutex` does not fit: its body may throw and use what the caller borrows.
-/// See `Guarded` for a value with such a lock.
+/// See `Locked` for a value with such a lock.
 public final class ThreadLock: @unchecked Sendable {
     @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 

@@ -94,8 +94,8 @@ struct UserSharesTests {
     }
 
     @Test func whatIsNotBoundedIsNotAmongTheResources() {
-        #expect(UserShares().resources == SharedResource.allCases)
-        #expect(UserShares(unbounded: [.thumbnailBytes]).resources == SharedResource.allCases.filter { $0 != .thumbnailBytes })
+        #expect(UserShares().resources == BoundedResource.allCases)
+        #expect(UserShares(unbounded: [.thumbnailBytes]).resources == BoundedResource.allCases.filter { $0 != .thumbnailBytes })
     }
 
     @Test func whatATakenShareHoldsIsGivenBackWhenItGoes() {
@@ -110,8 +110,8 @@ struct UserSharesTests {
 
     /// One name for each, as `quire status` shows it and the documentation has it.
     @Test func eachResourceHasANameOfItsOwnAndASoundBound() {
-        #expect(Set(SharedResource.allCases.map(\.name)).count == SharedResource.allCases.count)
-        for resource in SharedResource.allCases {
+        #expect(Set(BoundedResource.allCases.map(\.name)).count == BoundedResource.allCases.count)
+        for resource in BoundedResource.allCases {
             #expect(0 < resource.bound.forUser && resource.bound.forUser <= resource.bound.forAll, "\(resource)")
         }
     }

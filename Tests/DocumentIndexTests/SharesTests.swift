@@ -8,7 +8,7 @@ import Testing
     let folder = try! StateFolder()
 
     private func index(
-        bytes: SharedResource.Bound? = nil, tags: SharedResource.Bound? = nil, accounts: Accounts = Accounts()
+        bytes: BoundedResource.Bound? = nil, tags: BoundedResource.Bound? = nil, accounts: Accounts = Accounts()
     ) throws -> DocumentIndex {
         var bounds = IndexBounds()
         bounds.accounts = accounts
@@ -136,7 +136,7 @@ import Testing
 
     @Test func keptTagsOfAnAccountCountTogether() throws {
         let index = try index(accounts: Accounts(parsing: "1000:100000:65536") { _ in nil })
-        let most = SharedResource.keptTags.bound.forUser
+        let most = BoundedResource.keptTags.bound.forUser
         for number in 0..<most { try index.keepTag(tag("t\(number)"), by: UserID(100_000 + UInt32(number % 100))) }
         for id in [1_000, 100_000, 165_535] as [UInt32] { #expect(try !index.mayKeepTag(UserID(id))) }
         #expect(try index.mayKeepTag(ben) && index.mayKeepTag(UserID(0)))

@@ -137,7 +137,7 @@ struct CacheBoundsTests {
     }
 
     @Test func theBoundIsATenthOfTheFileSystem() {
-        let most = SharedResource.thumbnailBytes.bound
+        let most = BoundedResource.thumbnailBytes.bound
         var status = statvfs()
         #expect(statvfs("/tmp", &status) == 0)
         let tenth = Int(clamping: UInt64(status.f_blocks) &* UInt64(status.f_frsize) / 10)

@@ -39,8 +39,8 @@ struct DocumentationTests {
         }
     }
 
-    @Test(arguments: SharedResource.allCases)
-    func eachBoundIsInTheTable(resource: SharedResource) throws {
+    @Test(arguments: BoundedResource.allCases)
+    func eachBoundIsInTheTable(resource: BoundedResource) throws {
         #expect(try Self.text("Sources/quire/Help/users.md").contains("| `\(resource.name)`"))
     }
 

@@ -58,10 +58,10 @@ struct ClaimCost: Sendable {
         self.init(items: intents.count, bytes: intents.reduce(0) { $0 &+ $1.path.bytes.count })
     }
 
-    private func parts() -> [(SharedResource, Int)] { [(.claims, 1), (.claimedItems, items), (.claimedBytes, bytes)] }
+    private func parts() -> [(BoundedResource, Int)] { [(.claims, 1), (.claimedItems, items), (.claimedBytes, bytes)] }
 
     /// Counts it for a user; nil if all of it fits, else the resource of which there is too much, and nothing is counted.
-    func take(from shares: UserShares, for user: UInt32) -> SharedResource? {
+    func take(from shares: UserShares, for user: UInt32) -> BoundedResource? {
         for (index, part) in parts().enumerated() where !shares.take(part.0, part.1, for: user) {
             for taken in parts()[..<index] { shares.giveBack(taken.0, taken.1, for: user) }
             return part.0
@@ -90,7 +90,7 @@ public enum ClaimRefusal: Error, Hashable, Sendable {
     /// An item cannot be kept as it is.
     case noSnapshot(of: StorePath, reason: String, writer: ClaimHolder?)
     /// The user, or all users together, claim as much of a resource as they may.
-    case tooMany(SharedResource)
+    case tooMany(BoundedResource)
     /// The mount ends.
     case ended
 }

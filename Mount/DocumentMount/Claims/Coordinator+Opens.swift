@@ -98,11 +98,14 @@ extension Coordinator {
     private func passIfUnconcerned(_ path: StorePath) -> OpenPass? {
         let pass = passes.issue()
         guard isClaimed(path) || isPresented(path) else { return pass }
-        passes.end(pass)
+        passed(pass)
         return nil
     }
 
-    func passed(_ pass: OpenPass) { passes.end(pass) }
+    func passed(_ pass: OpenPass) {
+        passes.end(pass)
+        gate.opensEnded.changed()
+    }
 
     /// Asks presenters to save what a reader would not see. False if there are none.
     private func ask(

@@ -75,18 +75,15 @@ extension Coordinator {
         }
     }
 
-    /// Waits for the opens for writing that are on their way; false if that takes longer than a second.
+    /// Waits for the opens for writing that are on their way; false if that takes longer than two seconds.
     private func awaitOpens() -> Bool {
         let lastPass = passes.last
-        for _ in 0..<Self.openPolls {
-            if gate.isEmpty, !passes.passing.contains(where: { $0 <= lastPass }) { return true }
-            usleep(Self.openPause)
+        return gate.opensEnded.wait(seconds: Self.openTime) {
+            gate.isEmpty && !passes.passing.contains { $0 <= lastPass }
         }
-        return false
     }
 
-    private static let openPolls = 10_000
-    private static let openPause: UInt32 = 100
+    private static let openTime = 2.0
 }
 
 /// Snapshots to be taken, one after the other, and those that are to go: with a version's last descriptor the file system
@@ -107,7 +104,7 @@ final class SnapshotQueue: Sendable {
         }
     }
     /// Leaf.
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private let wake = Signal()
 
     func add(_ wanted: Coordinator.WantedSnapshot) {

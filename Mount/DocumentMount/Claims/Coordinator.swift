@@ -61,7 +61,7 @@ final class Coordinator: Sendable {
     }
 
     /// Rank 4b. Nothing is called while it is held but the two tables, and sessions' outboxes.
-    let state = Guarded(State())
+    let state = Locked(State())
     /// The two tables' items that opens are kept from, or ask presenters of: looked up without the state's lock.
     private let claimedItems: ClaimedItems
     private let askedItems: PresentedItems

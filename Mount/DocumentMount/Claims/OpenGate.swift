@@ -12,7 +12,7 @@ final class OpenGate: Sendable {
     /// Opens for writing that found it unguarded, or are about to check.
     private let entering = Atomic<Int>(0)
     /// Leaf. Opens that have waited, to go on on the coordinator's thread.
-    private let ready = Guarded<[WaitingOpen]>([])
+    private let ready = Locked<[WaitingOpen]>([])
 
     /// Whether an open for writing may go on without a question; it calls `leave` then when it is done.
     func enter() -> Bool {
@@ -22,7 +22,13 @@ final class OpenGate: Sendable {
         return false
     }
 
-    func leave() { entering.subtract(1, ordering: .sequentiallyConsistent) }
+    /// Opens that were let through have been done, here or among the passes (`OpenPasses`).
+    let opensEnded = Condition()
+
+    func leave() {
+        entering.subtract(1, ordering: .sequentiallyConsistent)
+        opensEnded.changed()
+    }
 
     /// Whether none is on its way that found the gate unguarded.
     var isEmpty: Bool { entering.load(ordering: .sequentiallyConsistent) == 0 }

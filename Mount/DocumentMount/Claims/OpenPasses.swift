@@ -18,7 +18,7 @@ final class OpenPasses: Sendable {
     }
 
     /// Leaf.
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     func issue() -> OpenPass {
         state.withLock { state in

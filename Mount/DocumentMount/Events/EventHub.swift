@@ -75,9 +75,9 @@ final class EventHub: Sendable {
     }
 
     /// A leaf. Listeners are called without it.
-    private let state = Guarded(State())
+    private let state = Locked(State())
     /// A leaf.
-    private let log: Guarded<EventLog>
+    private let log: Locked<EventLog>
     /// Held while pending events become events, so that these stay in order. Taken before `state`, `log` and the database.
     private let settling = ThreadLock()
     /// Safe: used by who holds `settling`.
@@ -119,7 +119,7 @@ final class EventHub: Sendable {
         self.document = document
         self.folder = folder
         // Microseconds since 1970: numbers of an earlier mount are smaller, and its readers see that they missed something.
-        log = Guarded(EventLog(
+        log = Locked(EventLog(
             mostOfUser: Self.mostKeptOfUser, mostOfAll: Self.mostKept, lastSequence: UInt64(clamping: Clock.now / 1_000)))
     }
 

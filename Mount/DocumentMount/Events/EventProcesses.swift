@@ -11,7 +11,7 @@ final class EventProcesses: Sendable {
         let since: Int64
     }
     /// A leaf.
-    private let known = Guarded<[pid_t: Known]>([:])
+    private let known = Locked<[pid_t: Known]>([:])
     private static let capacity = 256
     /// A shell becomes another program within this; one program makes many changes within it.
     private static let lifetime: Int64 = 20_000_000

@@ -3,7 +3,7 @@ import StorePrimitives
 
 /// The handles open for writing, for `quire status` and to tell an app's own writes from changes made outside.
 final class WriterTable: Sendable {
-    private let handles = Guarded<[ObjectIdentifier: FileHandle]>([:])
+    private let handles = Locked<[ObjectIdentifier: FileHandle]>([:])
 
     func opened(_ handle: FileHandle) { handles.withLock { $0[ObjectIdentifier(handle)] = handle } }
 

@@ -32,7 +32,7 @@ final class ChangeJournal: Sendable {
         var events: [Event] = []
         var isListening = true
     }
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private let wake = Signal()
     private let isEnding = Atomic<Bool>(false)
     private let ending = Signal()

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Names that the mount's own operations take away, so that inotify's word of them is not taken for a change from outside:
 /// that would have the kernel drop what it knows of the folder. Every other own change is known by what the name stands for
-/// (`OutsideChanges`); of a name that is gone there is nothing to compare.
+/// (`OutsideChangeHandler`); of a name that is gone there is nothing to compare.
 ///
 /// What is expected comes within a second, or is not waited for: a folder's watch may have been set after the removal.
 final class OwnRemovals: Sendable {
@@ -18,7 +18,7 @@ final class OwnRemovals: Sendable {
         var since: Int64
     }
 
-    private let expected = Guarded<[Key: Expectation]>([:])
+    private let expected = Locked<[Key: Expectation]>([:])
     /// Fanotify does not tell of the daemon's own changes.
     private let isNeeded = Atomic<Bool>(false)
     /// Beyond this the watcher is long behind, and what it tells is taken for changes from outside.

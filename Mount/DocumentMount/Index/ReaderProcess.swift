@@ -49,7 +49,7 @@ final class ReaderProcesses: Sendable {
         /// How many opens were its, until now.
         var opens = 1
     }
-    private let known = Guarded<[pid_t: Known]>([:])
+    private let known = Locked<[pid_t: Known]>([:])
     private static let capacity = 256
     /// Thread ids are used again, though not that soon; and a process may be made nice.
     private static let lifetime: Int64 = 5_000_000_000

@@ -7,7 +7,7 @@ final class WrittenDocuments: Sendable {
         /// All that was written after this generation is there.
         var floor: UInt64 = 0
     }
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private static let capacity = 256
 
     /// Notes documents as changed in a generation that is to come.

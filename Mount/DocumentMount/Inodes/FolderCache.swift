@@ -12,7 +12,7 @@ final class FolderCache: Sendable {
 
     private let capacity: Int
     /// Rank 1f (see Mount/README.md): before any node's state. Guards `Node.cachePlace` and `Node.isForgotten`.
-    private let ring = Guarded(Ring())
+    private let ring = Locked(Ring())
 
     init(capacity: Int) { self.capacity = capacity }
 

@@ -14,7 +14,7 @@ final class NodeTable: Sendable {
     private let folders: FolderCache
 
     private final class Shard: Sendable {
-        let nodes = Guarded<[FileIdentity: Node]>([:])
+        let nodes = Locked<[FileIdentity: Node]>([:])
     }
 
     /// - Parameter root: the store's own folder, which stays for the table's life.
@@ -129,7 +129,7 @@ final class NodeTable: Sendable {
     }
 
     /// Nodes of files with several names: a name removed outside changes what the others show. Rank 3b, taken alone.
-    private let linked = Guarded<[ObjectIdentifier: Node]>([:])
+    private let linked = Locked<[ObjectIdentifier: Node]>([:])
 
     func noteLinks(of node: Node) { linked.withLock { $0[ObjectIdentifier(node)] = node } }
 

@@ -5,7 +5,7 @@ import Synchronization
 final class RecentCreators: Sendable {
     private static let kept = 256
     /// Leaf.
-    private let creators = Guarded<[FileIdentity: FileNameTunnel.Creator]>([:])
+    private let creators = Locked<[FileIdentity: FileNameTunnel.Creator]>([:])
     private let count = Atomic<Int>(0)
 
     func note(_ creator: FileNameTunnel.Creator, of file: FileIdentity) {

@@ -68,7 +68,7 @@ final class FileNameTunnel: Sendable {
 
     private let journal: ChangeJournal
     /// The last few documents that have lost their names, one of each name. Rank 5.
-    private let departures = Guarded<[Departure]>([])
+    private let departures = Locked<[Departure]>([])
     private let areDepartures = Atomic<Bool>(false)
     private let accounts: Accounts
     private static let kept = 32

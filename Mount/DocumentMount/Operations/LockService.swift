@@ -18,9 +18,11 @@ final class LockService: @unchecked Sendable {
         let share: TakenShare
     }
     /// Rank 4. Replies are sent after it is given up.
-    private let state = Guarded(State())
+    private let state = Locked(State())
     /// Whether any lock is held or waited for: closing a file without locks costs one check of this.
     private let isInUse = Atomic<Bool>(false)
+    /// Locks have ended.
+    let unlocked = Condition()
     private let worker = Worker()
     private let shares: UserShares
 
@@ -121,6 +123,7 @@ final class LockService: @unchecked Sendable {
             defer { noteUse(state) }
             return granted(waiters, &state)
         }
+        unlocked.changed()
         send(answers)
     }
 

@@ -156,6 +156,7 @@ extension MountedFileSystem {
         defer {
             first?.freeNameChanges.subtract(1, ordering: .sequentiallyConsistent)
             second?.freeNameChanges.subtract(1, ordering: .sequentiallyConsistent)
+            saves.freeNameChangesEnded.changed()
         }
         // After the count: either this sees the save, or the save the count.
         guard saves.hasActiveDocuments else { return .done(try body()) }

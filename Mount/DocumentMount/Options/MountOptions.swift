@@ -62,7 +62,7 @@ public struct MountOptions: Hashable, Sendable {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         let value = parts.count > 1 ? String(parts[1]) : nil
-        if try applySaveOption(name, value) { return }
+        if try applyCoordinationOption(name, value) { return }
         switch name {
         case "passthrough": passthrough = try Self.choice(name, value)
         // Earlier versions took the kernel's requests through io_uring with it.
@@ -117,7 +117,7 @@ public struct MountOptions: Hashable, Sendable {
 
     /// Quire's own options and the kernel's, as they are completed: those that take a value end in `=`.
     public static let names: [String] = {
-        let withValue = ["passthrough", "restart", "virtual"] + saveOptionNames.filter { $0 != "sync-saves" }
+        let withValue = ["passthrough", "restart", "virtual"] + coordinationOptionNames.filter { $0 != "sync-saves" }
         return (["allow_other", "nonempty", "ro", "rw", "sync-saves"] + withValue.map { $0 + "=" } + opposites.keys).sorted()
     }()
 
@@ -125,7 +125,7 @@ public struct MountOptions: Hashable, Sendable {
     private static func nearest(to name: String) -> String? {
         let known =
             ["allow_other", "nonempty", "passthrough", "restart", "virtual", "ro", "rw"]
-            + saveOptionNames + opposites.keys + withoutEffect
+            + coordinationOptionNames + opposites.keys + withoutEffect
         let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
         guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2
         else { return nil }

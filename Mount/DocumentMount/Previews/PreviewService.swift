@@ -39,7 +39,7 @@ final class PreviewService: Sendable {
         var part: PreviewPart?
     }
     /// What is being made, or waits for that, and who wants it. Leaf.
-    private let requests = Guarded<[Job: [(request: Request, share: TakenShare)]]>([:])
+    private let requests = Locked<[Job: [(request: Request, share: TakenShare)]]>([:])
     /// How long a request waits: an office may have to start.
     static let timeout: Int64 = 45_000_000_000
 
@@ -214,7 +214,7 @@ final class PreviewCache: Sendable {
         var used: Int64
     }
     /// The ones used last, last.
-    private let places = Guarded<[Place]>([])
+    private let places = Locked<[Place]>([])
     private let version: @Sendable (StorePath) -> ThumbnailVersion?
 
     private static let most = 32

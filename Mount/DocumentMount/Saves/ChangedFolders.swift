@@ -9,7 +9,7 @@ final class ChangedFolders: Sendable {
         var told: [ObjectIdentifier: Node] = [:]
     }
     /// Leaf.
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     func add(_ folder: Node) { state.withLock { $0.waiting[ObjectIdentifier(folder)] = folder } }
 

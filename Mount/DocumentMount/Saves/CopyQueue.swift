@@ -16,7 +16,7 @@ final class CopyQueue: Sendable {
     }
     private let shares: UserShares
     /// Leaf.
-    private let state = Guarded(State())
+    private let state = Locked(State())
     private let worker = Worker()
 
     init(shares: UserShares) { self.shares = shares }
@@ -37,7 +37,7 @@ final class CopyQueue: Sendable {
         }
     }
 
-    /// False if the user has too many (`SharedResource.waitingCopies`), or the mount ends: the copy is the caller's to make then.
+    /// False if the user has too many (`BoundedResource.waitingCopies`), or the mount ends: the copy is the caller's to make then.
     func add(of user: uid_t, _ copy: @escaping @Sendable () -> Void) -> Bool {
         guard let share = TakenShare(.waitingCopies, of: shares, for: user) else { return false }
         let isAdded = state.withLock { state in

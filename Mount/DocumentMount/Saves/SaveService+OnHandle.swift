@@ -192,7 +192,7 @@ extension SavedDocument {
             service.locator.names.changing {
                 naming.withLock { () -> WorkingVersion? in
                     guard node.currentLink.map({ $0.parent === link.parent && $0.name == link.name }) ?? false,
-                        (try? node.awaitFreeNameChanges()) != nil
+                        (try? service.awaitFreeNameChanges(of: node)) != nil
                     else { return nil }
                     return link.parent.nameChanges.during {
                         exchangeStanding(beginning, node, link, folder, copy, standing)

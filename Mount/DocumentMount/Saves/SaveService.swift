@@ -26,15 +26,17 @@ final class SaveService: Sendable {
     let processes: ProcessTable
     let access: AccessChecker
     /// Leaf. How many opens were transactions, and how many live for which reason.
-    let counters = Guarded(SaveCounters())
+    let counters = Locked(SaveCounters())
     /// Leaf. The documents that have a machine.
-    private let active = Guarded<[ObjectIdentifier: SavedDocument]>([:])
+    private let active = Locked<[ObjectIdentifier: SavedDocument]>([:])
     let staleRetries = StaleRetries()
     /// The same for rename(2) of a name that a claim is about to have for itself.
     let renameRetries = StaleRetries()
     let changedFolders = ChangedFolders()
     /// Leaf. Working copies that were not published and are open yet.
-    let discarded = Guarded<[ObjectIdentifier: WorkingVersion]>([:])
+    let discarded = Locked<[ObjectIdentifier: WorkingVersion]>([:])
+    /// A rename or removal has ended that did not wait for saves (`Node.freeNameChanges`).
+    let freeNameChangesEnded = Condition()
     /// Threads that wait for saves to end.
     private let waiting = Atomic<Int>(0)
     let clock = SaveClock()
@@ -112,6 +114,16 @@ final class SaveService: Sendable {
         }
     }
 
+    /// Waits for a rename or removal of the document that began before its save, as long as a busy disk may take. With `naming` held, for
+    /// which these do not wait.
+    func awaitFreeNameChanges(of published: Node) throws(PublishFailure) {
+        let haveEnded = freeNameChangesEnded.wait(seconds: Self.longestNameChange) {
+            published.freeNameChanges.load(ordering: .sequentiallyConsistent) == 0
+        }
+        guard haveEnded else { throw .failed(.resourceBusy) }
+    }
+
+    private static let longestNameChange = 20.0
     /// 20 ms in all, as long as locks wait for it. Longer, and somebody else holds the file: it counts as open then.
     private static let releasePolls = 400
     /// A quarter of the threads that serve the mount. Further lookups are answered at once.

@@ -42,7 +42,7 @@ extension SavedDocument {
             service.locator.names.changing {
                 naming.withLock { () -> Bool in
                     guard state.withLock({ $0.published === node }), let link = node.currentLink, !node.hasOtherNames,
-                        (try? node.awaitFreeNameChanges()) != nil, let folder = try? service.locator.folder(link.parent),
+                        (try? service.awaitFreeNameChanges(of: node)) != nil, let folder = try? service.locator.folder(link.parent),
                         let file = try? service.locator.open(link.name, in: folder, flags: CL_O_PATH | O_NOFOLLOW, as: node)
                     else { return false }
                     return link.parent.nameChanges.during { displace(node, at: link, file, caller, process) }

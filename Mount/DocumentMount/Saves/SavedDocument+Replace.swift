@@ -49,7 +49,7 @@ extension SavedDocument {
     ) throws(PublishFailure) -> (Node.Link, Descriptor) {
         let (link, handles, folder) = try service.locator.names.changing { () throws(PublishFailure) in
             try naming.withLock { () throws(PublishFailure) in
-                try published.awaitFreeNameChanges()
+                try service.awaitFreeNameChanges(of: published)
                 guard let link = published.currentLink else { throw .removed }
                 let folder: Descriptor
                 let pinned: Descriptor
@@ -112,18 +112,5 @@ extension SavedDocument {
             state.identity = version.node.identity
             return writers.compactMap { state.handles[$0.handle] }.filter { $0.node !== version.node || $0.served !== version.node }
         } ?? []
-    }
-}
-
-extension Node {
-    /// Waits for a rename or removal of the document that began before its save, as long as a busy disk may take. With `naming`
-    /// held, for which these do not wait.
-    func awaitFreeNameChanges() throws(PublishFailure) {
-        var attemptsLeft = 200_000
-        while freeNameChanges.load(ordering: .sequentiallyConsistent) > 0 {
-            guard attemptsLeft > 0 else { throw .failed(.resourceBusy) }
-            attemptsLeft -= 1
-            usleep(50)
-        }
     }
 }

@@ -48,7 +48,7 @@ final class StaleRetries: Sendable {
         }
     }
 
-    private let threads = Guarded<[pid_t: Open]>([:])
+    private let threads = Locked<[pid_t: Open]>([:])
     private let count = Atomic<Int>(0)
     /// An open may wait in between for as long as the disk, or other requests, take.
     private static let longestTimeout: Int64 = 300_000_000_000

@@ -84,7 +84,7 @@ extension MountedStore: MountService {
         }
     }
 
-    private func bound(of resource: SharedResource) -> SharedResource.Bound {
+    private func bound(of resource: BoundedResource) -> BoundedResource.Bound {
         switch resource {
         case .indexBytes: indexer.index.bounds.bytes
         case .tags: indexer.index.bounds.tags
@@ -93,7 +93,7 @@ extension MountedStore: MountService {
     }
 
     /// With nil, of all users.
-    private func use(of resource: SharedResource, by user: UInt32?) -> Int {
+    private func use(of resource: BoundedResource, by user: UInt32?) -> Int {
         switch resource {
         case .indexBytes, .tags, .keptTags: (try? indexer.index.use(of: resource, by: user.map { UserID($0) })) ?? 0
         default: user.map { shares.use(of: resource, by: $0) } ?? shares.use(of: resource)

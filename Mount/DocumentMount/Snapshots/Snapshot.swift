@@ -76,7 +76,7 @@ final class SnapshotsFolder: VirtualItem {
     static let name = EntryName(".quire-snapshots")
 
     /// Leaf.
-    private let snapshots = Guarded<[ClaimID: Snapshot]>([:])
+    private let snapshots = Locked<[ClaimID: Snapshot]>([:])
     private let made = timespec(tv_sec: time(nil), tv_nsec: 0)
 
     func add(_ snapshot: Snapshot) { snapshots.withLock { $0[snapshot.id] = snapshot } }

@@ -10,7 +10,7 @@ import SystemPackage
 /// truncation, a publication into the document's own inode.
 final class SnapshotPins: Sendable {
     /// Leaf.
-    private let entries = Guarded<[FileIdentity: [ObjectIdentifier: SnapshotEntry]]>([:])
+    private let entries = Locked<[FileIdentity: [ObjectIdentifier: SnapshotEntry]]>([:])
     private let count = Atomic<Int>(0)
     private let versions: VersionStore
     private let log: Logger

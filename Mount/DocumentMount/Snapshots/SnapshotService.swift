@@ -199,22 +199,18 @@ final class SnapshotService: Sendable {
     private func holdLocks(_ live: [(SnapshotEntry, [FileHandle])]) throws(SnapshotRefusal) -> LockOwner {
         let owner = LockOwner.ofSnapshot
         let documents = live.map { LockedDocument($0.1[0].node.lockKey) }
-        let deadline = SaveService.now + Self.lockTimeout
-        while let conflict = locks.holdShared(documents, as: owner) {
-            if conflict.range == .all || SaveService.now > deadline {
-                guard conflict.range == .all else {
-                    let path = live.first { $0.1[0].node.lockKey == conflict.document.rawValue }?.1[0].node.path
-                    throw SnapshotRefusal(path ?? .root, "a part of it is locked for being changed", writer: conflict.pid)
-                }
-                return owner
-            }
-            usleep(2_000)
+        var conflict: AdvisoryLock?
+        locks.unlocked.wait(seconds: Self.lockTimeout) {
+            conflict = locks.holdShared(documents, as: owner)
+            return conflict.map { $0.range == .all } ?? true
         }
-        return owner
+        guard let conflict, conflict.range != .all else { return owner }
+        let path = live.first { $0.1[0].node.lockKey == conflict.document.rawValue }?.1[0].node.path
+        throw SnapshotRefusal(path ?? .root, "a part of it is locked for being changed", writer: conflict.pid)
     }
 
     private static let storeTimeout = 1.0
-    private static let lockTimeout: UInt64 = 1_000_000_000
+    private static let lockTimeout = 1.0
 
     private static func text(_ failure: FrozenCopyFailure) -> String {
         switch failure {

@@ -27,7 +27,7 @@ final class DocumentThumbnails: Sendable {
         let size: ThumbnailSize
     }
     /// When something was rendered last in a folder. Leaf.
-    private let rendered = Guarded<[Place: timespec]>([:])
+    private let rendered = Locked<[Place: timespec]>([:])
     /// When the kernel was given something of a document last, on the monotonic clock.
     private let lastShown = Atomic<Int64>(.min / 2)
     private static let renderedAtMost = 10_000

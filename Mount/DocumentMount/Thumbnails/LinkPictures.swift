@@ -3,7 +3,7 @@ import StorePrimitives
 
 /// Where pictures were rendered under the paths of links in virtual folders, so that they go when their documents do. Leaf lock.
 final class LinkPictures: Sendable {
-    private let places = Guarded<[StorePath: Set<[UInt8]>]>([:])
+    private let places = Locked<[StorePath: Set<[UInt8]>]>([:])
     private static let mostDocuments = 20_000
 
     /// - Parameter place: the link, from the mount's root.

@@ -83,7 +83,7 @@ final class PendingLookups: Sendable {
         var isOver = false
     }
     /// Leaf.
-    private let state = Guarded(State())
+    private let state = Locked(State())
     /// Answers lookups, and does what is left to do.
     private let answerer = Worker()
     private let follower = Worker()

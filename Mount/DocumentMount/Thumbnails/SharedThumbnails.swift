@@ -117,8 +117,8 @@ final class SharedNames: Sendable {
         let time: Int64
         let documents: [EntryName: StorePath]
     }
-    private let known = Guarded<[StorePath: Known]>([:])
-    private let knownLinks = Guarded<[Shown: KnownLinks]>([:])
+    private let known = Locked<[StorePath: Known]>([:])
+    private let knownLinks = Locked<[Shown: KnownLinks]>([:])
     private static let foldersKnown = 8
     /// Of all of these, but for the last one.
     private static let namesKnown = 200_000

@@ -15,7 +15,7 @@ final class ThumbnailAnnouncer: Sendable {
         var awaited: [[UInt8]: (count: Int, last: Int64)] = [:]
     }
     /// Leaf.
-    private let state = Guarded(State())
+    private let state = Locked(State())
     /// An announcement holds up lookups in the folder that wait, and waits for them: so it is put off while there are any.
     private static let pause: Int64 = 100_000_000
     private let worker = Worker()

@@ -289,7 +289,7 @@ extension ClaimTransactions {
     }
 
     private func awaitFreeNameChanges(of node: Node) throws(Errno) {
-        do throws(PublishFailure) { try node.awaitFreeNameChanges() } catch { throw .resourceBusy }
+        do throws(PublishFailure) { try saves.awaitFreeNameChanges(of: node) } catch { throw .resourceBusy }
     }
 
     /// What the nodes are to know of what was done in the store.

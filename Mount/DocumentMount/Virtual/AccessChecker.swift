@@ -133,7 +133,7 @@ private final class ThreadGroups: Sendable {
         let groups: [gid_t]
         let since: Int64
     }
-    private let known = Guarded<[pid_t: Known]>([:])
+    private let known = Locked<[pid_t: Known]>([:])
     private static let capacity = 256
     /// One command makes many requests, and a read of /proc costs as much as several.
     private static let lifetime: Int64 = 200_000_000

@@ -30,7 +30,7 @@ final class ListingCache: Sendable {
         let making = ThreadLock()
         let state = Mutex(State())
     }
-    private let slots = Guarded<[Key: (slot: Slot, used: Int64)]>([:])
+    private let slots = Locked<[Key: (slot: Slot, used: Int64)]>([:])
     /// How many lists were made.
     let made = Atomic<Int>(0)
     /// Counts the changes that make lists void.

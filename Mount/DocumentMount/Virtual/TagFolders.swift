@@ -16,7 +16,7 @@ final class TagFolders: Sendable {
     /// Absolute paths that lead into the store, for links made by absolute paths.
     private let prefixes: [[UInt8]]
     /// When each user last changed a tag.
-    private let changes = Guarded<[uid_t: Int64]>([:])
+    private let changes = Locked<[uid_t: Int64]>([:])
     private let started = Clock.now
 
     init(tags: TagStore, indexer: Indexer, access: AccessChecker, shares: UserShares, prefixes: [[UInt8]]) {
@@ -129,7 +129,7 @@ final class TagFolders: Sendable {
         let document: StorePath
         let made: Int64
     }
-    private let freshLinks = Guarded<[FreshLink]>([])
+    private let freshLinks = Locked<[FreshLink]>([])
     private static let freshLinksKept = 32
     private static let freshness: Int64 = 5_000_000_000
 

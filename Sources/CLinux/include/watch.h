@@ -1,5 +1,6 @@
 // Telling of changes made by others: fanotify(7), inotify(7), and what a thread that waits for them needs.
 #pragma once
+#include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +62,7 @@ int cl_filesystem_id(int fd, uint8_t out[8]);  // f_fsid of statfs(2), as fanoti
 int cl_set_thread_io_idle(void);               // the idle I/O class of ioprio_set(2), for this thread
 int64_t cl_monotonic_ns(void);
 
+/* pthread_cond_clockwait(3) on the monotonic clock, until a time of cl_monotonic_ns. */
+int cl_cond_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ns);
 /* sem_clockwait(3) on the monotonic clock, until a time of cl_monotonic_ns. */
 int cl_sem_wait_until(sem_t *semaphore, int64_t deadline_ns);

@@ -14,7 +14,7 @@ public final class ClaimedItems: Sendable {
     }
 
     /// Leaf.
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     init() {}
 

@@ -3,7 +3,7 @@ public import StorePrimitives
 /// The items of presenters that opens ask, looked up while the presenters change: see `ClaimedItems`. Thread-safe.
 public final class PresentedItems: Sendable {
     /// Leaf.
-    private let index = Guarded(PresenterIndex())
+    private let index = Locked(PresenterIndex())
 
     init() {}
 

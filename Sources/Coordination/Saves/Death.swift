@@ -9,14 +9,15 @@ public enum Death: Hashable, Sendable {
     /// It cannot be seen whether it is dying.
     case unknown
 
+    /// The signals that do not discard every save: what they do depends on whether it is a redirection.
+    public static let mildSignals = [SIGTERM, SIGINT, SIGHUP, SIGPIPE]
+
     /// Rule 10. A signal without a number counts as SIGKILL: what is discarded wrongly can be recovered, what is
     /// published wrongly has replaced the document.
     func discards(redirected: Bool) -> Bool {
         guard case .killed(let signal) = self else { return false }
-        switch signal {
-        case SIGPIPE: return false  // The reader of a pipeline has had enough.
-        case SIGHUP, SIGINT, SIGTERM: return !redirected  // `vmstat 1 > f`, then ^C.
-        default: return true
-        }
+        guard let signal, Self.mildSignals.contains(signal) else { return true }
+        // The reader of a pipeline has had enough; or `vmstat 1 > f`, then ^C.
+        return signal != SIGPIPE && !redirected
     }
 }

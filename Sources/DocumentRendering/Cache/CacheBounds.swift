@@ -5,7 +5,7 @@ import Synchronization
 import SystemPackage
 
 /// Bounds what a cache of several users' pictures takes on disk, for the owner of what was rendered and for all together
-/// (`SharedResource.thumbnailBytes`). The files belong to whom they count for, so that every daemon that uses the cache, now and after
+/// (`BoundedResource.thumbnailBytes`). The files belong to whom they count for, so that every daemon that uses the cache, now and after
 /// a restart, counts the same; nobody but root reaches them.
 ///
 /// A thread, `quire-cache`, counts the files when the daemon begins, and again when somebody's are over the bound or the daemon has
@@ -27,7 +27,7 @@ final class CacheBounds: Sendable {
     /// - Parameter folders: in which the pictures are.
     init(folders: [String], shares: UserShares) { (self.folders, self.shares) = (folders, shares) }
 
-    private var bound: SharedResource.Bound { shares.bound(of: .thumbnailBytes) }
+    private var bound: BoundedResource.Bound { shares.bound(of: .thumbnailBytes) }
 
     func start() {
         worker.start("quire-cache") { [self] in
@@ -85,14 +85,14 @@ final class CacheBounds: Sendable {
 
     /// The bounds for a cache in a folder, which need not be there yet: a tenth of its file system for all, a quarter of that for one
     /// user, and the table's at most.
-    static func bound(for folder: String) -> SharedResource.Bound {
-        let most = SharedResource.thumbnailBytes.bound
+    static func bound(for folder: String) -> BoundedResource.Bound {
+        let most = BoundedResource.thumbnailBytes.bound
         var (place, status) = (folder, statvfs())
         while statvfs(place, &status) != 0 {
             guard errno == ENOENT, let cut = place.lastIndex(of: "/"), cut != place.startIndex else { return most }
             place = String(place[..<cut])
         }
         let forAll = min(most.forAll, Int(clamping: UInt64(status.f_blocks).multiplied(clamping: UInt64(status.f_frsize)) / 10))
-        return SharedResource.Bound(forUser: min(most.forUser, forAll / 4), forAll: forAll)
+        return BoundedResource.Bound(forUser: min(most.forUser, forAll / 4), forAll: forAll)
     }
 }

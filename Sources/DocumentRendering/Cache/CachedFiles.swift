@@ -91,7 +91,7 @@ struct CachedFiles {
     ///
     /// Another daemon may do the same at the same time: both remove the same files. One that was rendered anew since it was listed
     /// goes too, and is rendered again.
-    mutating func trim(to bound: SharedResource.Bound) {
+    mutating func trim(to bound: BoundedResource.Bound) {
         let over = amounts.filter { $0.value > bound.forUser }.map(\.key)
         var total = amounts.values.reduce(0) { $0.adding(clamping: $1) }
         guard !over.isEmpty || total > bound.forAll else { return }

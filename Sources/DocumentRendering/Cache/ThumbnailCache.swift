@@ -62,7 +62,7 @@ public final class ThumbnailCache: Sendable {
     }
 
     /// The bounds of a cache in a folder that several users' documents have their pictures in.
-    public static func bound(for folder: String) -> SharedResource.Bound { CacheBounds.bound(for: folder) }
+    public static func bound(for folder: String) -> BoundedResource.Bound { CacheBounds.bound(for: folder) }
 
     /// Counts what there is, and removes what is over the bounds. O(thumbnails).
     package func trim() { bounds?.count() }

@@ -41,11 +41,15 @@ final class RenderedContents: Sendable {
         var count = 0
     }
     private let state = Mutex(State())
+    /// A rendering has.
+    private let ended = Condition()
     private static let capacity = 20_000
     /// Of one kind.
     private static let alike = 4
     /// Bytes. To compare larger ones takes longer than to render them.
     private static let longest = 32 << 20
+    /// In seconds. No worker takes so long: its time is bounded.
+    private static let longestRendering = 120.0
 
     /// Says that a content is about to be rendered. Waits while another thread renders the same, which began before. `end` is to be
     /// called with what is returned.
@@ -58,12 +62,15 @@ final class RenderedContents: Sendable {
         }
         for other in earlier {
             guard let otherContent = try? other.subject.open(), Self.areEqual(content, otherContent, kind.length) else { continue }
-            while state.withLock({ $0.rendering.contains { $0.number == other.number } }) { usleep(2_000) }
+            ended.wait(seconds: Self.longestRendering) { state.withLock { !$0.rendering.contains { $0.number == other.number } } }
         }
         return number
     }
 
-    func end(_ number: Int) { state.withLock { $0.rendering.removeAll { $0.number == number } } }
+    func end(_ number: Int) {
+        state.withLock { $0.rendering.removeAll { $0.number == number } }
+        ended.changed()
+    }
 
     /// - Parameters:
     ///   - refusal: why it could not be rendered.

@@ -7,7 +7,7 @@ import Synchronization
 /// folder may have become writable. Thread-safe.
 public final class LeftNames: Sendable {
     /// Leaf.
-    private let places = Guarded<[HiddenPlace]>([])
+    private let places = Locked<[HiddenPlace]>([])
     private let areSome = Atomic<Bool>(false)
     /// Each holds its folder open. The next daemon's sweep takes the others.
     private static let most = 1_000

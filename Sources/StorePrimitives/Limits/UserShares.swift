@@ -4,7 +4,7 @@
 /// are leaves, one a resource. Amounts must be given back as they were taken.
 public final class UserShares: Sendable {
     private let counters: [Counter]
-    private let unbounded: Set<SharedResource>
+    private let unbounded: Set<BoundedResource>
     /// User ids of one account have one share.
     public let accounts: Accounts
 
@@ -12,35 +12,35 @@ public final class UserShares: Sendable {
     ///   - bounds: those that depend on the machine or the configuration, in place of the table's.
     ///   - unbounded: what is not counted here, because it is the user's own business.
     public init(
-        bounds: [SharedResource: SharedResource.Bound] = [:], unbounded: Set<SharedResource> = [], accounts: Accounts = Accounts()
+        bounds: [BoundedResource: BoundedResource.Bound] = [:], unbounded: Set<BoundedResource> = [], accounts: Accounts = Accounts()
     ) {
-        counters = SharedResource.allCases.map { Counter(bounds[$0] ?? $0.bound) }
+        counters = BoundedResource.allCases.map { Counter(bounds[$0] ?? $0.bound) }
         self.unbounded = unbounded
         self.accounts = accounts
     }
 
     /// The resources that are counted.
-    public var resources: [SharedResource] { SharedResource.allCases.filter { !unbounded.contains($0) } }
+    public var resources: [BoundedResource] { BoundedResource.allCases.filter { !unbounded.contains($0) } }
 
-    public func bound(of resource: SharedResource) -> SharedResource.Bound { counters[resource.rawValue].bound }
+    public func bound(of resource: BoundedResource) -> BoundedResource.Bound { counters[resource.rawValue].bound }
 
     /// Counts `amount` more for a user. False, and nothing counted, if that is more than the user may have, or than would be left then
     /// for others.
-    public func take(_ resource: SharedResource, _ amount: Int = 1, for user: UInt32) -> Bool {
+    public func take(_ resource: BoundedResource, _ amount: Int = 1, for user: UInt32) -> Bool {
         counters[resource.rawValue].take(amount, accounts.owner(of: user))
     }
 
-    public func giveBack(_ resource: SharedResource, _ amount: Int = 1, for user: UInt32) {
+    public func giveBack(_ resource: BoundedResource, _ amount: Int = 1, for user: UInt32) {
         counters[resource.rawValue].giveBack(amount, accounts.owner(of: user))
     }
 
     /// Counts a change of what lies on disk, whatever the bounds are: whoever keeps it removes what is over them.
-    public func note(_ resource: SharedResource, _ change: Int, for user: UInt32) {
+    public func note(_ resource: BoundedResource, _ change: Int, for user: UInt32) {
         counters[resource.rawValue].note(change, accounts.owner(of: user))
     }
 
     /// Replaces what was counted by what was found on disk.
-    public func set(_ resource: SharedResource, to amounts: [UInt32: Int]) {
+    public func set(_ resource: BoundedResource, to amounts: [UInt32: Int]) {
         var owned: [UInt32: Int] = [:]
         for (user, amount) in amounts {
             let account = accounts.owner(of: user)
@@ -52,23 +52,23 @@ public final class UserShares: Sendable {
     public enum Refusal: Sendable { case userHasMost, allHaveMost }
 
     /// Why a user could have no more now; nil if there is room. Counts nothing.
-    public func refusal(of resource: SharedResource, for user: UInt32) -> Refusal? { counters[resource.rawValue].refusal(for: accounts.owner(of: user)) }
+    public func refusal(of resource: BoundedResource, for user: UInt32) -> Refusal? { counters[resource.rawValue].refusal(for: accounts.owner(of: user)) }
 
     /// What one user has.
-    public func use(of resource: SharedResource, by user: UInt32) -> Int { counters[resource.rawValue].use(by: accounts.owner(of: user)) }
+    public func use(of resource: BoundedResource, by user: UInt32) -> Int { counters[resource.rawValue].use(by: accounts.owner(of: user)) }
 
     /// What all users have.
-    public func use(of resource: SharedResource) -> Int { counters[resource.rawValue].use }
+    public func use(of resource: BoundedResource) -> Int { counters[resource.rawValue].use }
 }
 
 private final class Counter: @unchecked Sendable {
-    let bound: SharedResource.Bound
+    let bound: BoundedResource.Bound
     private let lock = ThreadLock()
     /// Guarded by `lock`, as is `byUser`.
     private var total = 0
     private var byUser: [UInt32: Int] = [:]
 
-    init(_ bound: SharedResource.Bound) { self.bound = bound }
+    init(_ bound: BoundedResource.Bound) { self.bound = bound }
 
     func take(_ amount: Int, _ user: UInt32) -> Bool {
         lock.withLock {

@@ -12,7 +12,7 @@ import SystemPackage
 ///
 /// Called on the watcher's thread. What the watcher tells is a hint: the state decides. With inotify it tells of the mount's
 /// own changes too, which the kernel knows already.
-final class OutsideChanges: Sendable {
+final class OutsideChangeHandler: Sendable {
     private let fileSystem: MountedFileSystem
     private let indexer: Indexer
     private let journal: ChangeJournal

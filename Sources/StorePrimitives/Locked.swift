@@ -4,7 +4,7 @@
 /// `FUTEX_UNLOCK_PI`): whoever gives it up hands it to the thread that has waited longest, and nobody has it until that thread is
 /// scheduled. Where 24 threads of one user ask for it again and again, another user's request waits for as many context switches. A
 /// pthread mutex is taken by whoever runs, for under 100 ns.
-public final class Guarded<Value>: @unchecked Sendable {
+public final class Locked<Value>: @unchecked Sendable {
     @usableFromInline let lock = ThreadLock()
     @usableFromInline var value: Value
 

@@ -4,13 +4,13 @@ import DocumentStore
 /// The options that concern saves: times after which they are streams, what is live, how durable they are, what is kept; and
 /// how long is waited for others.
 extension MountOptions {
-    static let saveOptionNames = [
+    static let coordinationOptionNames = [
         "redirected-pause", "redirected-open", "save-pause", "live", "relay", "sync-saves", "keep-days", "keep-size",
         "coordination-timeout", "presenter-timeout",
     ]
 
     /// Takes an option of this family; false if `name` is none.
-    mutating func applySaveOption(_ name: String, _ value: String?) throws(MountOptionError) -> Bool {
+    mutating func applyCoordinationOption(_ name: String, _ value: String?) throws(MountOptionError) -> Bool {
         switch name {
         case "redirected-pause": streamTimes.redirectedPause = try Self.time(name, value)
         case "redirected-open": streamTimes.redirectedOpen = try Self.time(name, value)

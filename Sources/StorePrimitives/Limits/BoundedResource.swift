@@ -4,7 +4,7 @@
 /// made and give it back where it goes (`UserShares`), and add the row to the table in Sources/quire/Help/users.md:
 /// `quire status` then shows it.
 /// What lies on disk is counted from there (`UserShares.set` and `note`), and is bounded by removing the oldest, not by refusing more.
-public enum SharedResource: Int, CaseIterable, Sendable {
+public enum BoundedResource: Int, CaseIterable, Sendable {
     case connections
     case claims
     case waitingClaims
