@@ -9,6 +9,8 @@ public struct ProcessStat: Sendable {
     public let state: Character
     /// Its first thread runs no more, and its parent has not asked about it.
     public let hasEnded: Bool
+    /// Its first thread is ending, or has: it runs its program no more.
+    public let isExiting: Bool
     public let parent: pid_t
     public let nice: Int
     /// When it was started, in clock ticks since boot: with its number it tells it apart from all others.
@@ -32,6 +34,7 @@ public struct ProcessStat: Sendable {
         name = String(text[text.index(after: open)..<close])
         state = fields[0].first ?? "?"
         hasEnded = state == "Z" || state == "X"
+        isExiting = hasEnded || UInt32(fields[6]).map { $0 & UInt32(truncatingIfNeeded: CL_PF_EXITING) != 0 } ?? false
         self.parent = parent
         self.nice = nice
         self.start = start

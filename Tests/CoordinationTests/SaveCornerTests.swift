@@ -3,7 +3,7 @@ import Testing
 
 /// What broke a first version of saves, as far as it is a matter of decision. Each test is one observation.
 struct SaveCornerTests {
-    typealias Document = SavedDocument
+    typealias Document = DrivenDocument
     let shell = Document.process(10)
     let other = Document.process(20)
 

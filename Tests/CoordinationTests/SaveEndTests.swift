@@ -3,7 +3,7 @@ import Testing
 
 /// When a save ends, and whether it is published or discarded (rules 9 and 10).
 struct SaveEndTests {
-    typealias Document = SavedDocument
+    typealias Document = DrivenDocument
     let saver = Document.process(10)
     let other = Document.process(20)
 

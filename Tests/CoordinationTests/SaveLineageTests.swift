@@ -3,7 +3,7 @@ import Testing
 
 /// Which processes belong to a save and see its working copy (rule 4).
 struct SaveLineageTests {
-    typealias Document = SavedDocument
+    typealias Document = DrivenDocument
     let saver = Document.process(10)
     let other = Document.process(20)
 

@@ -3,7 +3,7 @@ import Testing
 
 /// How versions get into place, by whatever cause (rules 5, 7, 8, 9, 11, 12 and 13).
 struct SavePublishTests {
-    typealias Document = SavedDocument
+    typealias Document = DrivenDocument
     let saver = Document.process(10)
     let other = Document.process(20)
 

@@ -3,7 +3,7 @@ import Testing
 
 /// Saves that begin on an open handle, by ftruncate(2) to nothing.
 @Suite struct SaveTruncateTests {
-    private typealias Document = SavedDocument
+    private typealias Document = DrivenDocument
     private let saver = Document.process(10)
     private let other = Document.process(11)
     private let moment = SaveMoment(ticks: 100, lastProcess: 500)

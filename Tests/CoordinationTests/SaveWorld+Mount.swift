@@ -178,13 +178,13 @@ extension SaveWorld {
             switch reason {
             case .appending: opening.flags.contains(.appends)
             case .notTruncating: !opening.flags.contains(.truncates)
-            case .empty: contents[published]!.isEmpty || request.document.isEmpty
+            case .empty: contents[published]!.isEmpty || request.facts.isEmpty
             case .hardLinked: links > 1
             case .removed: links == 0
             case .writtenByAnother, .writtenBySaver:
                 opening.isInDoubt || isAnyoneArriving || held(version)
                     // Flushed by somebody while the mount was looking.
-                    || files.contains { $0.file == version && !request.document.closed.contains($0.handle) }
+                    || files.contains { $0.file == version && !request.facts.closed.contains($0.handle) }
             case .unknownCaller: request.caller.process == nil
             default: false
             }

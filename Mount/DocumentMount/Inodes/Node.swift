@@ -43,7 +43,7 @@ final class Node: @unchecked Sendable {
 
     let state = Mutex(State())
 
-    /// What the versions of this document share; nil if it was never saved through this mount, or is no document.
+    /// The document that this is a version of, with its saves; nil until a save, a rename or a claim first needs it, or if it is no document.
     let saved = AtomicLazyReference<SavedDocument>()
 
     /// Names in this folder that stand for other files within claims; nil if there never were any.

@@ -191,7 +191,7 @@ extension MountedFileSystem {
                 isAmongSaves: opening.document != nil)
             // A save was begun meanwhile, of which this open is to know.
             guard let (handle, mode) = registered else { continue }
-            saves.registered(handle, opening)
+            opening.register(handle)
             if opening.isTruncated, opening.decision.version?.isUntouched.load(ordering: .relaxed) != true {
                 do throws(Errno) {
                     try truncate(handle.descriptor, isWritable: writable, caller)
@@ -307,7 +307,7 @@ extension MountedFileSystem {
         node.seen(in: parent, name: name, hasOtherNames: status.st.st_nlink > 1)
         guard let opening = try? saves.open(node, flags: flags, caller, creates: true) else { return }
         // Live: nothing is opened yet.
-        saves.abandoned(opening)
+        opening.abandon()
     }
 
     /// The same for a document that the caller has claimed, which is copied for the claim. False if it is none.

@@ -41,10 +41,12 @@ extension SaveService {
         }
     }
 
+    /// Copies a version that was replaced to the kept versions, on `quire-copies` if the user may have one more copy wait.
     func keepLater(_ old: ReplacedVersion) {
         if !copies.add(of: old.replacedBy.uid, { [self] in keep(old) }) { keep(old) }
     }
 
+    /// The same, at once: before its content is written over. Waits for the disk.
     func keep(_ old: ReplacedVersion) {
         // The first of a row of them: a client that saves by way of a relay may do so every second.
         if old.reason == .relayed, store.kept.wasJustKept(old.path, for: .relayed) { return }
@@ -82,8 +84,8 @@ struct ReplacedVersion: Sendable {
     let savedBy: UInt32?
 
     /// Nil if it cannot be opened.
-    init?(_ published: Node, _ reason: KeepingReason, by caller: Caller, in document: SavedDocument, _ locator: Locator) {
-        guard let path = published.path, let file = try? locator.opened(published, flags: O_RDONLY) else { return nil }
+    init?(_ published: Node, _ reason: KeepingReason, by caller: Caller, in document: SavedDocument) {
+        guard let path = published.path, let file = try? document.service.locator.opened(published, flags: O_RDONLY) else { return nil }
         self.reason = reason.kept
         (self.path, self.file, replacedBy) = (path, file, caller)
         savedBy = document.state.withLock { $0.savedBy }

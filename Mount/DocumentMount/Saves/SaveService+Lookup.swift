@@ -6,9 +6,8 @@ import StorePrimitives
 import SystemPackage
 import Synchronization
 
-/// LOOKUP: which version a name stands for, by who asks.
+/// What LOOKUP and listings find, or find gone, as far as it concerns saves: retried opens, sizes, new names.
 extension SaveService {
-
     /// A thread that retries its open finds another file at the place than the one it came with: its open, which cannot be retried
     /// once more, begins its save here. False if that file has lost the name, too.
     func expect(_ open: StaleRetries.Open, of node: Node, at place: Node.Link, _ caller: Caller) -> Bool {
@@ -19,7 +18,7 @@ extension SaveService {
         defer { staleRetries.note(caller.thread, at: place, flags: open.flags, in: node.saved.load()) }
         do throws(Errno) {
             // Live: nothing is opened yet.
-            abandoned(try self.open(node, flags: open.flags, caller, creates: true))
+            try self.open(node, flags: open.flags, caller, creates: true).abandon()
             return true
         } catch {
             return error != .staleNFSFileHandle || node.saved.load().map { $0.arrivalTarget(caller) != nil } ?? false
@@ -70,7 +69,7 @@ extension SaveService {
     /// listed by its name alone: its next save has nothing that the kernel would have to forget.
     func mayBeListed(_ node: Node) -> Bool {
         guard let document = node.saved.load() else { return true }
-        guard cl_monotonic_ns() - document.replaced.load(ordering: .relaxed) > Self.unlistedTime else { return false }
+        guard cl_monotonic_ns() - document.replacedAt.load(ordering: .relaxed) > Self.unlistedTime else { return false }
         document.isListed.store(true, ordering: .sequentiallyConsistent)
         return !document.isActive.load(ordering: .sequentiallyConsistent)
     }

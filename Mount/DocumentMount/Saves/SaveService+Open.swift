@@ -1,11 +1,11 @@
-import Coordination
 import CLinux
+import Coordination
 import FuseServer
 import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// OPEN for writing or with O_TRUNC: `WritingOpen` decides; here stands what comes of it.
+/// OPEN for writing or with O_TRUNC (`WritingOpen`), as the operations call it.
 extension SaveService {
     /// What is opened, and how it is to be registered.
     struct Opening {
@@ -20,6 +20,12 @@ extension SaveService {
         /// To be carried out when the handle is registered.
         let then: SaveStep
         let isTruncated: Bool
+
+        /// It was decided how to open, and is not opened after all.
+        func abandon() { document?.giveUp(decision.save, then) }
+
+        /// The handle is there: from now on it may be led to another file. Ends what the open brought to an end.
+        func register(_ handle: FileHandle) { document?.registered(handle, self) }
     }
 
     /// What the daemon's own descriptor takes of an app's flags. O_DIRECT is the kernel's affair: the daemon's buffers have
@@ -51,19 +57,5 @@ extension SaveService {
     func decisionForNewFile() -> FileHandle.Decision {
         counters.withLock { $0.count(.live(.newFile)) }
         return FileHandle.Decision(save: FileHandle.nextSaveHandle, reason: .newFile)
-    }
-
-    /// It was decided how to open, and is not opened after all.
-    func abandoned(_ opening: Opening) { opening.document?.giveUp(opening.decision.save, opening.then) }
-
-    /// The handle is there: from now on it may be led to another file. Ends what the open brought to an end.
-    func registered(_ handle: FileHandle, _ opening: Opening) { opening.document?.registered(handle, opening) }
-
-    /// Has handles go on with another file, of that node.
-    func redirect(_ handles: [FileHandle], to file: Descriptor, of node: Node) {
-        for handle in handles {
-            let flags = handle.flags & (Self.openFlagsKept | O_APPEND)
-            if let descriptor = try? locator.reopened(file, flags: flags) { handle.redirect(to: descriptor, of: node) }
-        }
     }
 }

@@ -14,7 +14,7 @@ extension SaveService {
     /// - Parameter isRetry: see `takeMark`.
     func retrySuperseded(_ node: Node, flags: Int32, _ caller: Caller, isRetry: Bool) throws(Errno) -> Bool {
         guard flags & CL_O_LARGEFILE != 0 else { return false }
-        guard let document = node.saved.load(), document.isSuperseded(node) || document.isExchanged(node, for: caller) else { return false }
+        guard let document = node.saved.load(), document.isSuperseded(node) || document.isExchanged(node, hiddenFrom: caller) else { return false }
         guard isRetry || !isOpenRetried(of: caller) else {
             staleRetries.note(caller.thread, flags: flags)
             throw .staleNFSFileHandle
@@ -86,7 +86,7 @@ extension SaveService {
     func changed(_ node: Node, by caller: Caller) -> Node {
         if let standIn = standIn(for: node) { return standIn }
         guard let document = node.saved.load(), document.isSuperseded(node),
-            cl_monotonic_ns() - document.replaced.load(ordering: .relaxed) < Self.longestRequest,
+            cl_monotonic_ns() - document.replacedAt.load(ordering: .relaxed) < Self.longestRequest,
             let published = document.state.withLock({ $0.published }), mayBeRedirected(caller, from: node, to: published)
         else { return node }
         return published
@@ -128,9 +128,9 @@ extension SaveService {
 }
 
 extension SavedDocument {
-    /// Whether the node is the inode that a save has kept, come to by a name that the kernel has yet to forget. Its own programs are meant to
-    /// see it.
-    fileprivate func isExchanged(_ node: Node, for caller: Caller) -> Bool {
+    /// Whether the node is the inode that a save has kept, and the caller, who came by a name that the kernel has yet to forget, is none of
+    /// that save's programs.
+    fileprivate func isExchanged(_ node: Node, hiddenFrom caller: Caller) -> Bool {
         guard isActive.load(ordering: .acquiring), isExchanged(node) else { return false }
         let asker = saver(caller)
         return ifActive { _, machine in machine.lookup(asker) != node.versionID } ?? false

@@ -40,7 +40,8 @@ extension SaveService {
                     continue
                 }
                 guard !document.isQueued.exchange(true, ordering: .relaxed) else { continue }
-                let copy: @Sendable () -> Void = { [self] in
+                // `CopyQueue.stop` has it done before the service goes.
+                let copy: @Sendable () -> Void = {
                     document.finish(step)
                     document.isQueued.store(false, ordering: .relaxed)
                     document.settle()

@@ -9,8 +9,8 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// The saves of the mount: finds the document that a request is about (`SavedDocument`), has its state machine (`DocumentSaves`) told, and
-/// holds what the documents share.
+/// The saves of the mount: finds the document that a request is about (`SavedDocument`), tells its machine (`DocumentSaves`), and holds
+/// what all documents share.
 ///
 /// Documents without a save pay one check of `Node.saved`, and those opens that truncate a check of the document.
 final class SaveService: Sendable {
@@ -77,20 +77,22 @@ final class SaveService: Sendable {
 
     var hasActiveDocuments: Bool { clock.isNeeded.load(ordering: .sequentiallyConsistent) > 0 }
 
-    /// The document's saves, made if it has had none.
-    func document(of node: Node) -> SavedDocument {
-        node.saved.load() ?? node.saved.storeIfNil(SavedDocument(of: node, service: self))
+    /// The document that the node is a version of, made if there is none yet.
+    ///
+    /// - Parameter lockKey: see `SavedDocument.lockKey`; nil: the node's own.
+    func document(of node: Node, lockedAs lockKey: UInt64? = nil) -> SavedDocument {
+        node.saved.load() ?? node.saved.storeIfNil(SavedDocument(of: node, lockedAs: lockKey, service: self))
     }
 
     /// The document has a machine from now on. With its state held.
-    func began(_ document: SavedDocument) {
+    func activated(_ document: SavedDocument) {
         active.withLock { $0[ObjectIdentifier(document)] = document }
         clock.isNeeded.add(1, ordering: .sequentiallyConsistent)
         clock.wake()
     }
 
     /// The document has none any more. With its state held.
-    func ended(_ document: SavedDocument) {
+    func settled(_ document: SavedDocument) {
         active.withLock { $0[ObjectIdentifier(document)] = nil }
         clock.isNeeded.subtract(1, ordering: .relaxed)
     }

@@ -60,7 +60,7 @@ extension SavedDocument {
         let standIn = Node(standingInFor: node)
         _ = standIn.saved.storeIfNil(self)
         link.name.withCString { _ = standIn.seen(in: link.parent, name: $0, hasOtherNames: false) }
-        let writers = withMachine(node) { state, machine -> [FileHandle]? in
+        let writers = withMachine(knownBy: node) { state, machine -> [FileHandle]? in
             guard state.published === node else { return nil }
             service.table.replace(node, by: standIn)
             node.isDisplaced.store(true, ordering: .sequentiallyConsistent)
@@ -72,7 +72,7 @@ extension SavedDocument {
         guard let writers else { return false }
         node.superseded(by: process, pin: Pin(file, for: caller.uid, of: service.shares))
         // They write the document's file, by inodes of the kernel that readers do not have.
-        service.redirect(writers, to: file, of: standIn)
+        redirect(writers, to: file, of: standIn)
         return true
     }
 }

@@ -62,8 +62,8 @@ extension SavedDocument {
     /// A save begins: entries of the document that are on their way to the kernel in a listing say that they hold for long. To be
     /// called with the document active, from when on entries are answered that do not.
     func noteListing(of folder: Node) {
-        let isListed = self.isListed.exchange(false, ordering: .sequentiallyConsistent)
-        if isListed, folder.listings.load(ordering: .sequentiallyConsistent) > 0 { noteLastingEntry() }
+        let wasListed = isListed.exchange(false, ordering: .sequentiallyConsistent)
+        if wasListed, folder.listings.load(ordering: .sequentiallyConsistent) > 0 { noteLastingEntry() }
     }
 
     /// A version was published: has the kernel forget an entry that leads to the one before and holds for long. It does so with the

@@ -2,11 +2,11 @@ import Coordination
 import FuseServer
 import Glibc
 
-/// The document's state machine, which is there while something of a save is, and the facts that it asks for.
+/// The document's state machine, which exists from the beginning of a save until nothing of it is left, and the facts that it is told.
 extension SavedDocument {
     /// Calls `body` with the document's machine, made if there is none. `node` is a version that the kernel knows throughout, as it does
     /// the one that a request came with; a published version that was found on the way it may have forgotten. Rank 1e.
-    func withMachine<Result>(_ node: Node, _ body: (inout State, inout DocumentSaves) -> Result) -> Result {
+    func withMachine<Result>(knownBy node: Node, _ body: (inout State, inout DocumentSaves) -> Result) -> Result {
         var result: Result?
         state.withLock { state in
             if state.machine == nil { activate(node, &state) }
@@ -40,7 +40,7 @@ extension SavedDocument {
         }
         state.handles = Dictionary(handles.map { ($0.decision.save, $0) }) { $1 }
         state.machine = DocumentSaves(published: published.versionID, writers: writers, times: service.options.streamTimes)
-        service.began(self)
+        service.activated(self)
     }
 
     /// Drops the machine when there is nothing in it that the mount does not know itself. With no lock held.
@@ -51,7 +51,7 @@ extension SavedDocument {
             state.handles = [:]
             state.times = nil
             isActive.store(false, ordering: .sequentiallyConsistent)
-            service.ended(self)
+            service.settled(self)
             return state.letsGo()
         }
         if let published { service.table.forget(published, count: 1) }
@@ -72,8 +72,8 @@ extension SavedDocument {
     /// Waits a moment for the RELEASE of handles that were flushed: where a process has closed its last descriptor, RELEASE
     /// follows at once, before anything else that the process does. `node` is a version that the kernel knows: the clock may drop
     /// the machine meanwhile, but not the handles. With no lock held.
-    func awaitReleases(_ node: Node) {
-        service.waitWhile { withMachine(node) { _, machine in machine.holders(of: machine.published) != nil } }
+    func awaitReleases(knownBy node: Node) {
+        service.waitWhile { withMachine(knownBy: node) { _, machine in machine.holders(of: machine.published) != nil } }
     }
 
     /// The same before a save is published: with it there is a machine. If there is none, another thread has published it, and the version

@@ -6,8 +6,9 @@ import StorePrimitives
 
 /// The nodes and handles of an OPEN for writing.
 extension SavedDocument {
-    /// Whether an OPEN that comes with the node is one of a document with saves: it has some, or the node is a version that was replaced.
-    func isActiveOrSupersedes(_ node: Node) -> Bool { isActive.load(ordering: .acquiring) || isSuperseded(node) }
+    /// Whether an OPEN that comes with the node must ask the machine: the document is being saved, or another version has taken the node's
+    /// place. Takes the state.
+    func isAmongSaves(_ node: Node) -> Bool { isActive.load(ordering: .acquiring) || isSuperseded(node) }
 
     func isOpenSave(_ node: Node) -> Bool { ifActive { _, machine in machine.isOpenSave(node.versionID) } ?? false }
 
@@ -37,7 +38,8 @@ extension SavedDocument {
         try? carryOut(then)
     }
 
-    /// See `SaveService.registered`.
+    /// Makes the handle known to the machine, leads it to a version that was published since the decision, and carries out what the open
+    /// ended. With no lock held.
     func registered(_ handle: FileHandle, _ opening: SaveService.Opening) {
         if moved(handle, opening) != nil {
             // With no version being put in place, which would lead it on to that.

@@ -59,8 +59,7 @@ extension SavedDocument {
 
     /// Returns what is to be done when the turn is given up. Throws when the machine is to be told of the failure.
     private func publishInTurn(
-        _ id: VersionID, _ cause: PublishCause, _ notOnDisk: Errno?,
-        keeping replaced: inout ReplacedVersion?
+        _ id: VersionID, _ cause: PublishCause, _ notOnDisk: Errno?, keeping replaced: inout ReplacedVersion?
     ) throws(Errno) -> SaveStep {
         awaitReleases()
         let found = ifActive { state, machine -> (PublishDecision, WorkingVersion, Node)? in
@@ -76,7 +75,7 @@ extension SavedDocument {
         case .publish(let wanted): plan = wanted
         }
         if let notOnDisk { throw notOnDisk }
-        let old = plan.keepsReplaced.flatMap { ReplacedVersion(published, $0, by: version.caller, in: self, service.locator) }
+        let old = plan.keepsReplaced.flatMap { ReplacedVersion(published, $0, by: version.caller, in: self) }
         if plan.mode == .replace {
             do throws(PublishFailure) {
                 let folder = try replace(published, by: version, plan)
@@ -107,11 +106,18 @@ extension SavedDocument {
         }
     }
 
+    /// Has the handles read and write another file, that of `node`.
+    func redirect(_ handles: [FileHandle], to file: Descriptor, of node: Node) {
+        for handle in handles {
+            let flags = handle.flags & (SaveService.openFlagsKept | O_APPEND)
+            if let descriptor = try? service.locator.reopened(file, flags: flags) { handle.redirect(to: descriptor, of: node) }
+        }
+    }
+
     // MARK: - Into the document's own inode (rule 12)
 
-    private func publishInPlace(
-        _ version: WorkingVersion, into published: Node, _ plan: PublishPlan
-    ) throws(PublishFailure) {
+    /// Copies the content into the published version's file. With `turn` held; `writing` exclusive at the end.
+    private func publishInPlace(_ version: WorkingVersion, into published: Node, _ plan: PublishPlan) throws(PublishFailure) {
         let target: Descriptor
         let folder: Descriptor
         guard let link = published.currentLink, let path = published.path else { throw .removed }
@@ -137,7 +143,7 @@ extension SavedDocument {
                     state.working[id] = nil
                     return writers.compactMap { state.handles[$0.handle] }
                 } ?? []
-                service.redirect(handles, to: target, of: published)
+                redirect(handles, to: target, of: published)
             }
         } catch {
             throw .failed(error)
@@ -158,25 +164,25 @@ extension SavedDocument {
     // MARK: - Not at all
 
     private func drop(_ id: VersionID, _ reason: DiscardReason) {
-        let found = state.withLock { state in (state.working.removeValue(forKey: id), state.published) }
-        guard let version = found.0 else { return }
+        let (dropped, published) = state.withLock { state in (state.working.removeValue(forKey: id), state.published) }
+        guard let version = dropped else { return }
         service.privileges.identify(as: version.caller)
         if reason.keepsContent, version.isHeldByOthers.load(ordering: .relaxed) {
             // With what they go on writing.
-            version.keptLater.withLock { $0 = (reason.kept, found.1?.path) }
+            version.keptLater.withLock { $0 = (reason.kept, published?.path) }
             service.discarded.withLock { $0[ObjectIdentifier(version)] = version }
             // Nobody may be left already.
             service.keepNow(version)
         } else {
-            service.letGo(of: version, keeping: reason.keepsContent ? reason.kept : nil, at: found.1?.path)
+            service.letGo(of: version, keeping: reason.keepsContent ? reason.kept : nil, at: published?.path)
         }
-        if let document = found.1, reason != .neverOpened { service.journal.aborted(document, version.caller) }
+        if let published, reason != .neverOpened { service.journal.aborted(published, version.caller) }
         if version.isExchanged {
             // The content of the save takes room until the kernel forgets the inode.
             let pin = Pin(version.copy.file, for: version.caller.uid, of: service.shares, freeing: version.freedRoom.load())
             version.node.superseded(by: version.process, pin: pin)
             // The name stays with the copy, another inode than the one that the index has.
-            if let document = found.1 { service.journal.touched(document, by: version.caller, nil, isIndexed: true) }
+            if let published { service.journal.touched(published, by: version.caller, nil, isIndexed: true) }
         }
         // The kernel may have it under the name still, and with it the space that it takes.
         forgetName()

@@ -8,10 +8,8 @@ import SystemPackage
 
 /// A working copy takes the document's name (rule 8).
 extension SavedDocument {
-    /// Returns the document's folder.
-    func replace(
-        _ published: Node, by version: WorkingVersion, _ plan: PublishPlan
-    ) throws(PublishFailure) -> Descriptor {
+    /// Puts the working copy under the document's name and tells everybody. Returns the document's folder. With `turn` held.
+    func replace(_ published: Node, by version: WorkingVersion, _ plan: PublishPlan) throws(PublishFailure) -> Descriptor {
         // Handles of earlier saves may still write to the version that goes: not between the rename and their redirection.
         let (link, folder) = try earlierSaves(on: published).map(\.writing).exclusive { () throws(PublishFailure) in
             try putUnderName(of: published, version, plan)
@@ -62,7 +60,7 @@ extension SavedDocument {
                 // Whoever opens it on the way finds it so: its name is the other's at the same time as the rename.
                 published.state.withLock { $0.pin = Pin(counted: pinned) }
                 // Before any request can find the old version replaced: what it asks or changes of that is redirected (`changed`).
-                self.replaced.store(cl_monotonic_ns(), ordering: .releasing)
+                replacedAt.store(cl_monotonic_ns(), ordering: .releasing)
                 var isPublished = false
                 defer { if !isPublished { published.state.withLock { $0.pin = nil } } }
                 let times = state.withLock { state in
@@ -87,7 +85,7 @@ extension SavedDocument {
                 return (link, takeOver(version), folder)
             }
         }
-        service.redirect(handles, to: version.copy.file, of: version.node)
+        redirect(handles, to: version.copy.file, of: version.node)
         return (link, folder)
     }
 

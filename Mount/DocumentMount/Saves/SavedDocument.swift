@@ -10,7 +10,7 @@ import Synchronization
 /// A document from its first save on, with all its saves: its state machine, its locks, and its versions. Every node that stands for one
 /// of these leads here (`Node.saved`): the published version, the working copies, and superseded versions that are still open.
 ///
-/// Between saves there is no state machine, and the nodes are as all others. One file of this folder for each part of a save's life.
+/// Between saves there is no state machine, and the nodes are as all others.
 final class SavedDocument: Sendable {
     struct State: ~Copyable {
         /// Nil between saves.
@@ -50,6 +50,9 @@ final class SavedDocument: Sendable {
         mutating func letsGo() -> Node? { machine == nil && others == 0 ? published.take() : nil }
     }
 
+    /// What all documents of the mount share. Unowned, as it holds those that have a machine; whatever runs after the request holds it
+    /// (`forgetName`).
+    unowned let service: SaveService
     /// Rank 1e: before the state of a node.
     let state: Mutex<State>
     /// Rank b: publishing, one save at a time. Held as long as that takes.
@@ -87,20 +90,18 @@ final class SavedDocument: Sendable {
     func noteLastingEntry() { lastingEntries.add(1, ordering: .sequentiallyConsistent) }
     /// A publication in place waits for the thread that copies, or is under way there.
     let isQueued = Atomic<Bool>(false)
-    /// Handles on another version's node have saved it (`SaveService+Hosting`).
+    /// Handles on another version's node have saved it (`SavedDocument+Hosting`).
     let hasHostedSaves = Atomic<Bool>(false)
     /// When a version last took the document's name, in nanoseconds on the monotonic clock.
-    let replaced = Atomic<Int64>(0)
+    let replacedAt = Atomic<Int64>(0)
     /// In the last second.
-    var wasJustReplaced: Bool { cl_monotonic_ns() - replaced.load(ordering: .relaxed) < 1_000_000_000 }
+    var wasJustReplaced: Bool { cl_monotonic_ns() - replacedAt.load(ordering: .relaxed) < 1_000_000_000 }
     /// Of several documents the lower one's `naming` is taken first.
     let order: UInt64
-    /// What all documents of the mount share. It outlives the requests that lead here.
-    unowned let service: SaveService
     /// Names the document for its locks, which hold for all its versions, and for a claim's copy of it.
     let lockKey: UInt64
 
-    init(of node: Node, lockedAs lockKey: UInt64? = nil, service: SaveService) {
+    init(of node: Node, lockedAs lockKey: UInt64?, service: SaveService) {
         self.service = service
         order = node.generation
         self.lockKey = lockKey ?? node.generation

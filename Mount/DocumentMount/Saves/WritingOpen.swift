@@ -6,8 +6,8 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// One OPEN for writing or with O_TRUNC: finds out what the document's machine has to know, has it decide, and does what it says. The facts are
-/// found without locks, so they may be another version's by then: they are found again until they are those of the published one.
+/// One OPEN for writing or with O_TRUNC: collects the facts that the document's machine needs, has it decide, and opens what it says. The
+/// facts are collected without locks; if another version is published by the time of the decision, they are collected again.
 struct WritingOpen: ~Copyable {
     private let service: SaveService
     /// The version that was asked for.
@@ -33,41 +33,41 @@ struct WritingOpen: ~Copyable {
             mayRetry: !isRetry)
     }
 
-    /// Throws ESTALE to have the kernel walk the path again, after which the caller comes with another version.
+    /// What is opened, not yet registered. Throws ESTALE for a retry, else what open(2) is to answer.
     consuming func answer() throws(Errno) -> SaveService.Opening {
-        if let document = node.saved.load(), document.isActiveOrSupersedes(node) { return try answer(in: document) }
+        if let document = node.saved.load(), document.isAmongSaves(node) { return try answer(in: document) }
         let file: Descriptor
         do throws(Errno) {
             file = try opened(node)
         } catch .staleNFSFileHandle {
             // Replaced in between.
-            guard let document = node.saved.load(), document.isActiveOrSupersedes(node) else { throw .staleNFSFileHandle }
+            guard let document = node.saved.load(), document.isAmongSaves(node) else { throw .staleNFSFileHandle }
             return try answer(in: document)
         }
         let status = try noteFacts(of: file, node)
         if let reason = request.reasonToBeLive { return live(reason, file, status) }
         let document = service.document(of: node)
         // Makes the machine, which knows of flushed handles.
-        document.withMachine(node) { _, _ in }
-        document.awaitReleases(node)
+        document.withMachine(knownBy: node) { _, _ in }
+        document.awaitReleases(knownBy: node)
         if let opening = try decide(Found(node: node, file: (file, status)), in: document) { return opening }
         return try answer(in: document)
     }
 
-    /// The document has saves, or the node is a version that is no longer its own.
+    /// For a document that is being saved, or a node that another version has superseded.
     private mutating func answer(in document: SavedDocument) throws(Errno) -> SaveService.Opening {
         for _ in 0..<SaveService.maximumAttempts {
             // It may take some time, in which others save.
-            if request.flags.contains(.truncates) { document.awaitReleases(node) }
+            if request.flags.contains(.truncates) { document.awaitReleases(knownBy: node) }
             // The working copy is served whatever the document looks like.
-            var found = Found(node: document.withMachine(node) { state, _ in state.published! })
-            request.document.refusal = nil
+            var found = Found(node: document.withMachine(knownBy: node) { state, _ in state.published! })
+            request.facts.refusal = nil
             if !document.isOpenSave(node) {
                 do throws(Errno) {
                     let file = try opened(found.node)
                     found.file = (file, try noteFacts(of: file, found.node))
                 } catch {
-                    request.document.refusal = error.rawValue
+                    request.facts.refusal = error.rawValue
                 }
             }
             if let opening = try decide(found, in: document) { return opening }
@@ -96,10 +96,11 @@ struct WritingOpen: ~Copyable {
         }
     }
 
+    /// Adds to the request what the file's status tells. Throws ESTALE if the file has lost its last name and the open can be retried.
     private mutating func noteFacts(of file: Descriptor, _ node: Node) throws(Errno) -> cl_status {
         let status = try FileStatus(of: file)
-        request.document.isEmpty = status.st.st_size == 0
-        request.document.links = Int(clamping: status.st.st_nlink)
+        request.facts.isEmpty = status.st.st_size == 0
+        request.facts.links = Int(clamping: status.st.st_nlink)
         // Another file has its name: what others have open is not to be cut off under them. Whoever has no path comes back.
         if status.st.st_nlink == 0, request.mayRetry, request.flags.contains([.writes, .truncates]),
             request.caller.process != nil
@@ -107,7 +108,7 @@ struct WritingOpen: ~Copyable {
             throw .staleNFSFileHandle
         }
         if request.flags.contains([.writes, .truncates]), let link = node.currentLink {
-            request.document.matchesLivePattern = link.name.withCString { service.options.livePatterns.matches($0) }
+            request.facts.matchesLivePattern = link.name.withCString { service.options.livePatterns.matches($0) }
         }
         return status
     }
@@ -119,7 +120,7 @@ struct WritingOpen: ~Copyable {
         request.caller = document.saver(caller)
         while true {
             let asked = request
-            let decision = document.withMachine(node) { state, machine -> OpenDecision? in
+            let decision = document.withMachine(knownBy: node) { state, machine -> OpenDecision? in
                 if state.published !== found.node || machine.isReplacing, !machine.isOpenSave(asked.version) { return nil }
                 return machine.open(asked, now: SaveService.now)
             }
@@ -156,7 +157,7 @@ struct WritingOpen: ~Copyable {
             guard document.state.withLock({ $0.published === published }) else { return .superseded }
             // Another file may have its name. Whoever has no path comes back.
             if request.mayRetry, request.caller.process != nil { throw .staleNFSFileHandle }
-            request.document.links = 0
+            request.facts.links = 0
             return .impossible
         }
         let folder = try service.locator.folder(link.parent)
@@ -172,15 +173,15 @@ struct WritingOpen: ~Copyable {
                 try service.store.workingCopy(of: file, status: status, in: folder, by: service.privileges.user(caller))
             }
         } catch where error.isWantOfRoom {
-            request.document.hasRoom = false
+            request.facts.hasRoom = false
             return .impossible
         } catch {
-            request.document.attributesAreTransferable = false
+            request.facts.attributesAreTransferable = false
             return .impossible
         }
         let working = document.workingNode(of: copy)
         let asked = request
-        let decision = document.withMachine(node) { state, machine in
+        let decision = document.withMachine(knownBy: node) { state, machine in
             let decision = machine.begin(asked, working: working.versionID, at: moment, now: SaveService.now)
             if decision.isOn(working.versionID) {
                 state.working[working.versionID] = WorkingVersion(

@@ -144,10 +144,10 @@ final class SnapshotService: Sendable {
     /// Who puts a save's content into a document's own inode at this moment did not see the pin.
     private func awaitPublications(into documents: [SnapshotEntry]) {
         guard saves.hasActiveDocuments else { return }
-        for document in documents {
-            guard let saved = table.known(document.pinned)?.saved.load(), saved.isActive.load(ordering: .acquiring)
+        for entry in documents {
+            guard let document = table.known(entry.pinned)?.saved.load(), document.isActive.load(ordering: .acquiring)
             else { continue }
-            saved.turn.withLock {}
+            document.awaitPublication()
         }
     }
 

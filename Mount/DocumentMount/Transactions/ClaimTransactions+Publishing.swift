@@ -217,13 +217,13 @@ extension ClaimTransactions {
         // Operations that change names look for saves then.
         saves.clock.isNeeded.add(1, ordering: .sequentiallyConsistent)
         defer { saves.clock.isNeeded.subtract(1, ordering: .sequentiallyConsistent) }
-        let documents = changes.flatMap { [$0.version, $0.old] }.compactMap { $0 }
-        var saved: [UInt64: SavedDocument] = [:]
-        for node in documents where node.isRegular {
+        let nodes = changes.flatMap { [$0.version, $0.old] }.compactMap { $0 }
+        var documents: [UInt64: SavedDocument] = [:]
+        for node in nodes where node.isRegular {
             let document = saves.document(of: node)
-            saved[document.order] = document
+            documents[document.order] = document
         }
-        let locks = saved.sorted { $0.key < $1.key }.map(\.value)
+        let locks = documents.sorted { $0.key < $1.key }.map(\.value)
         // Closures may not change what is lent to this function.
         var copy = group
         defer { group = copy }
@@ -231,7 +231,7 @@ extension ClaimTransactions {
             try visibility.exclusive { () throws(Errno) in
                 try locator.names.changing { () throws(Errno) in
                     try locks.map(\.naming).withLocks { () throws(Errno) in
-                        for node in documents { try awaitFreeNameChanges(of: node) }
+                        for node in nodes { try awaitFreeNameChanges(of: node) }
                         guard areAsPrepared(changes, places, claim) else { throw .staleNFSFileHandle }
                         for change in changes where !mayChange(change, holder) { throw .permissionDenied }
                         for change in changes { try mergeAttributes(of: change) }

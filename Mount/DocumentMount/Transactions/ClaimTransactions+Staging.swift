@@ -87,13 +87,13 @@ extension ClaimTransactions {
         shareLocks(node, parent.staged.load()?.staged(as: hidden))
         guard let opening = try? saves.open(node, flags: flags, caller, creates: true) else { return }
         // Live: nothing is opened yet.
-        saves.abandoned(opening)
+        opening.abandon()
     }
 
     /// Locks on a document exclude those on a claim's copy of it.
     func shareLocks(_ node: Node, _ staged: StagedNames.Staged?) {
         guard let document = staged?.document, node.saved.load() == nil else { return }
-        _ = node.saved.storeIfNil(SavedDocument(of: node, lockedAs: document.lockKey, service: saves))
+        _ = saves.document(of: node, lockedAs: document.lockKey)
     }
 
     // MARK: - Names

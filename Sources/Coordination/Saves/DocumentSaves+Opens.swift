@@ -36,7 +36,7 @@ extension DocumentSaves {
     /// its own.
     /// - Parameter now: the time in nanoseconds, of a clock that never goes back.
     public mutating func open(_ request: OpenRequest, now: UInt64) -> OpenDecision {
-        confirmClosed(request.document.closed)
+        confirmClosed(request.facts.closed)
         let route = route(request)
         switch route {
         case .begin: return route
@@ -55,7 +55,7 @@ extension DocumentSaves {
     public mutating func begin(
         _ request: OpenRequest, working: VersionID, at moment: SaveMoment, now: UInt64
     ) -> OpenDecision {
-        confirmClosed(request.document.closed)
+        confirmClosed(request.facts.closed)
         guard case .begin = route(request), let opener = request.caller.process else { return open(request, now: now) }
         let basis = publications + (current == published ? 0 : 1)
         saves.append(
@@ -81,7 +81,7 @@ extension DocumentSaves {
         let missed = missedSave(request)
         let open = saves.filter { !$0.isReplacing && $0.working != missed }
         if let save = open.first(where: { $0.working == version }), !isStrange(save, request) { return .serve(version, .transactional) }
-        if let errno = request.document.refusal, arrivals[caller.thread] == nil { return .refuse(errno) }
+        if let errno = request.facts.refusal, arrivals[caller.thread] == nil { return .refuse(errno) }
 
         let canRetry = canRetry(request)
         let own = open.last { $0.isLineage(caller) }

@@ -45,19 +45,19 @@ public struct OpenRequest: Hashable, Sendable {
     public var handle: SaveHandle
     public var caller: SaveCaller
     public var flags: OpenFlags
-    public var document: OpenFacts
+    public var facts: OpenFacts
     /// False if this open(2) has been answered ESTALE for another document: the path leads elsewhere since.
     public var mayRetry: Bool
 
     public init(
         version: VersionID, handle: SaveHandle, caller: SaveCaller, flags: OpenFlags,
-        document: OpenFacts = OpenFacts(), mayRetry: Bool = true
+        facts: OpenFacts = OpenFacts(), mayRetry: Bool = true
     ) {
         self.version = version
         self.handle = handle
         self.caller = caller
         self.flags = flags
-        self.document = document
+        self.facts = facts
         self.mayRetry = mayRetry
     }
 
@@ -73,12 +73,12 @@ public struct OpenRequest: Hashable, Sendable {
         if !flags.contains(.writes) { return .truncatesOnly }
         if caller.process == nil { return .unknownCaller }
         if flags.contains(.synchronous) { return .synchronous }
-        if document.matchesLivePattern { return .livePattern }
-        if document.isEmpty { return .empty }
-        if document.links > 1 { return .hardLinked }
-        if document.links == 0 { return .removed }
-        if !document.attributesAreTransferable { return .attributesNotTransferable }
-        if !document.hasRoom { return .noRoom }
+        if facts.matchesLivePattern { return .livePattern }
+        if facts.isEmpty { return .empty }
+        if facts.links > 1 { return .hardLinked }
+        if facts.links == 0 { return .removed }
+        if !facts.attributesAreTransferable { return .attributesNotTransferable }
+        if !facts.hasRoom { return .noRoom }
         return nil
     }
 }

@@ -10,9 +10,9 @@ package struct StoreLock {
     /// How long a daemon whose mount is gone may take to end: it closes what is still open and writes its index to disk.
     package static let timeout = Duration.seconds(10)
 
-    /// Takes the lock and writes who has it. Throws when another daemon holds it, naming that daemon; one that serves no mount
-    /// is about to end, and waited for. So is a lock whose daemon is dead: a child that the daemon started has it until it runs
-    /// its own program (execve(2) closes it), which a busy machine may delay.
+    /// Takes the lock and writes who has it. Throws when another daemon holds it, naming that daemon. Waits for a
+    /// daemon that serves no mount, as it is about to end, and for a dead one: a thread of it may still wait for a disk, and a child
+    /// that it started has the lock until execve(2) closes it, which a busy machine may delay.
     package init(
         stateFolder: String, mountPoint: [UInt8], timeout: Duration = StoreLock.timeout
     ) throws(CommandFailure) {
@@ -34,7 +34,8 @@ package struct StoreLock {
             let reason = Errno(rawValue: errno)
             guard reason == .wouldBlock else { throw CommandFailure("\(path): cannot be locked: \(reason)") }
             let holder = Holder(FileSystem.contents(path) ?? [])
-            if holder?.isServing == true || ContinuousClock.now >= deadline { throw Self.conflict(holder) }
+            let state = holder?.state
+            if state == .serving || ContinuousClock.now >= deadline { throw Self.conflict(holder, state) }
             usleep(10_000)
         }
         // For messages. A full disk keeps nobody from mounting: what is there is not given away before it is written over.
@@ -55,20 +56,21 @@ package struct StoreLock {
         return cl_statx_fd(file.number, &own) == 0 && cl_statx(AT_FDCWD, path, 0, &named) == 0 && FileIdentity(own) == FileIdentity(named)
     }
 
-    private static func conflict(_ holder: Holder?) -> CommandFailure {
-        guard let holder else { return CommandFailure("another daemon is just mounting this store; try again") }
+    private static func conflict(_ holder: Holder?, _ state: Holder.State?) -> CommandFailure {
+        guard let holder, let state else { return CommandFailure("another daemon is just mounting this store; try again") }
         let (place, process) = (shown(holder.mountPoint), holder.process)
-        if holder.isServing {
+        switch state {
+        case .serving:
+            return CommandFailure("this store is already mounted at \(place) by process \(process); 'quire unmount \(place)' ends that")
+        case .ending:
             return CommandFailure(
-                "this store is already mounted at \(place) by process \(process); 'quire unmount \(place)' ends that")
-        }
-        guard holder.isAlive else {
+                "process \(process), which had this store mounted at \(place), has not ended yet: files may still be open there; "
+                    + "close them, or end it with 'kill \(process)'")
+        case .dead:
             return CommandFailure(
-                "the daemon that had this store mounted at \(place) is dead, but a process that it started still holds the store; try again")
+                "the daemon that had this store mounted at \(place) (process \(process)) is dead, but a process that it started still holds "
+                    + "the store's lock; try again")
         }
-        return CommandFailure(
-            "process \(process), which had this store mounted at \(place), has not ended yet: files may still be open there; "
-                + "close them, or end it with 'kill \(process)'")
     }
 
     /// Who has the lock, as the file tells.
@@ -82,9 +84,16 @@ package struct StoreLock {
             (self.process, mountPoint) = (process, Array(lines[1]))
         }
 
-        var isAlive: Bool { ProcessStat(of: process).map { !$0.hasEnded } ?? false }
+        enum State { case serving, ending, dead }
 
-        /// The mount of a daemon that died stays until it is mounted again, or unmounted.
-        var isServing: Bool { isAlive && MountTable.current().entries.contains { $0.isQuire && $0.mountPoint == mountPoint } }
+        /// A mount at its mount point is no proof: that of a dead daemon stays until it is mounted again or unmounted.
+        var state: State {
+            // EPERM: it may be another user's, and hidden in /proc (proc(5), hidepid).
+            guard kill(process, 0) == 0 || errno == EPERM else { return .dead }
+            let stat = ProcessStat(of: process)
+            if stat?.hasEnded == true { return .dead }
+            let isMounted = MountTable.current().entries.contains { $0.isQuire && $0.mountPoint == mountPoint }
+            return isMounted && stat?.isExiting != true ? .serving : .ending
+        }
     }
 }

@@ -1,7 +1,7 @@
 import Coordination
 
 /// A document by reference, driven as the mount does it, one whole system call at a time.
-final class SavedDocument {
+final class DrivenDocument {
     /// How a save ended.
     enum Ended: Hashable {
         case replaced
@@ -58,7 +58,7 @@ final class SavedDocument {
     ) -> OpenRequest {
         OpenRequest(
             version: version ?? saves.published, handle: SaveHandle(number()), caller: caller, flags: flags,
-            document: facts)
+            facts: facts)
     }
 
     /// One request; a working copy is made if it is asked for.

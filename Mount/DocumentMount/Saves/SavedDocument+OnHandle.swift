@@ -37,7 +37,7 @@ extension SaveService {
     private func attempt(on handle: FileHandle, _ caller: Caller) -> Attempt {
         // The thread that publishes a version leads the handle to that.
         let known = handle.node.saved.load()
-        known?.turn.withLock {}
+        known?.awaitPublication()
         guard let node = writtenNode(of: handle) else { return .done }
         if let redirected = handle.redirectedTo, redirected !== node { return .again }
         let isUnused = handle.isUnused.load(ordering: .relaxed)
@@ -49,11 +49,11 @@ extension SaveService {
         }
         if let reason = reasonToTruncateLive(handle, link, status) { return staysLive(reason) }
         let document = self.document(of: node)
-        document.withMachine(node) { _, _ in }
+        document.withMachine(knownBy: node) { _, _ in }
         defer { document.settle() }
-        document.awaitReleases(node)
+        document.awaitReleases(knownBy: node)
         let asker = document.saver(caller)
-        let reason = document.withMachine(node) { _, machine in machine.reasonToTruncateLive(handle.decision.save, by: asker) }
+        let reason = document.withMachine(knownBy: node) { _, machine in machine.reasonToTruncateLive(handle.decision.save, by: asker) }
         guard reason == nil, let process = asker.process,
             let share = TakenShare(.openFiles, WorkingVersion.descriptors, of: shares, for: caller.uid)
         else { return staysLive(reason ?? .noRoom) }
@@ -140,13 +140,12 @@ extension SaveService {
 
 extension SavedDocument {
     /// Leads the handle to a new file, if there can be one, and the document has changed in nothing. With no lock held.
-    fileprivate func redirectToCopy(
-        _ beginning: SaveService.Beginning, from node: Node, _ link: Node.Link
-    ) -> SaveService.Attempt {
+    fileprivate func redirectToCopy(_ beginning: SaveService.Beginning, from node: Node, _ link: Node.Link) -> SaveService.Attempt {
         let handle = beginning.handle
-        guard let folder = try? service.locator.folder(link.parent), let document = try? service.locator.reopened(handle.descriptor, flags: O_RDWR),
+        guard let folder = try? service.locator.folder(link.parent),
+            let original = try? service.locator.reopened(handle.descriptor, flags: O_RDWR),
             let copy = try? service.store.workingCopy(
-                of: document, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller)),
+                of: original, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller)),
             let file = try? service.locator.reopened(copy.file, flags: handle.flags & SaveService.openFlagsKept)
         else { return service.staysLive(.noRoom) }
         let working = workingNode(of: copy)
@@ -156,7 +155,7 @@ extension SavedDocument {
         let hosted = HostedWriting(on: handle.node)
         // A thread that publishes leads the handles that it has found on to the new version, under this lock.
         let hasBegun = turn.withLock {
-            let hasBegun = withMachine(node) { state, machine in
+            let hasBegun = withMachine(knownBy: node) { state, machine in
                 guard state.published === node,
                     machine.begin(
                         on: handle.decision.save, by: beginning.asker, working: working.versionID, at: beginning.moment, now: SaveService.now)
@@ -183,9 +182,9 @@ extension SavedDocument {
     /// The document changes places with a copy.
     fileprivate func exchange(_ beginning: SaveService.Beginning, _ node: Node, _ link: Node.Link) {
         guard let folder = try? service.locator.folder(link.parent),
-            let document = try? service.locator.reopened(beginning.handle.descriptor, flags: O_RDWR | CL_O_LARGEFILE),
+            let original = try? service.locator.reopened(beginning.handle.descriptor, flags: O_RDWR | CL_O_LARGEFILE),
             let copy = try? service.store.exchangedCopy(
-                of: document, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller))
+                of: original, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller))
         else { return }
         let standing = versionNode(copy.identity, copy.file)
         let exchanged = turn.withLock {
@@ -228,7 +227,7 @@ extension SavedDocument {
         _ standing: Node
     ) -> WorkingVersion? {
         // From here on others are shown the copy, which is found without a name.
-        let hasBegun = withMachine(node) { state, machine in
+        let hasBegun = withMachine(knownBy: node) { state, machine in
             guard state.published === node,
                 machine.begin(
                     on: beginning.handle.decision.save, by: beginning.asker, working: node.versionID, exchanged: standing.versionID,
