@@ -54,9 +54,10 @@ public final class MountedStore: Sendable {
             folder: { path in (try? path.parent.held(in: store)).flatMap { FileIdentity(of: $0) } },
             kernelNames: kernelNames)
         let journal = ChangeJournal(events: events)
-        let reader = StoreReader(store: store, hasAttributes: hasAttributes)
+        let served = ServedMounts(inside: store)
+        let reader = StoreReader(store: store, hasAttributes: hasAttributes, served: served)
         indexer = Indexer(index: index, reader: reader, journal: journal, log: log)
-        let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers)
+        let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers, served: served)
         let tags = TagStore(indexer: indexer, access: access)
         tagFolders = TagFolders(
             tags: tags, indexer: indexer, access: access, shares: shares, prefixes: [configuration.mountPoint, configuration.store])

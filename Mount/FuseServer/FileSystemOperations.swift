@@ -18,6 +18,10 @@ public protocol FileSystemOperations: AnyObject, Sendable {
     func isBeingKilled(_ thread: Int32) -> Bool
     /// What a request on a node may hold up: see `RequestShares`. The kernel knows the node.
     func share(of node: NodeID) -> RequestShare
+    /// The user who opened a file that the kernel has open; nil if that is not known.
+    func opener(of file: HandleID) -> UInt32?
+    /// A WRITE was answered with an error without the file system: it waited too long for its turn, or too many did.
+    func writeFailed(_ file: HandleID, _ error: Errno)
     /// Has the kernel forget a name of the folder at a path below the mount's root, as by lookups of an app that may wait for the
     /// folder's lock. False if it could not be done. Called on one thread, which waits for it.
     func forget(_ name: [UInt8], in folder: NodeID, at path: [UInt8]) -> Bool

@@ -79,7 +79,7 @@ extension FuseSession {
                 case .served: break
                 case .waits, .ready: continue
                 case .refused:
-                    channel.fail(buffer, .resourceBusy, device)
+                    fail(buffer, .resourceBusy)
                     continue
                 }
             }
@@ -112,7 +112,12 @@ extension FuseSession {
     }
 
     /// Of a request that was put aside: libfuse does not know of it.
-    func fail(_ waiting: RequestShares.Waiting, _ error: Errno) { channel.fail(waiting.bytes.buffer, error, device) }
+    func fail(_ waiting: RequestShares.Waiting, _ error: Errno) { fail(waiting.bytes.buffer, error) }
+
+    private func fail(_ request: fuse_buf, _ error: Errno) {
+        if let file = RequestShares.written(by: request) { fileSystem.writeFailed(file, error) }
+        channel.fail(request, error, device)
+    }
 
     /// An INTERRUPT for a request that was put aside: its caller is let go if it is being killed. Other signals do not end a wait.
     private func answerIfKilled(_ interrupt: fuse_buf) {

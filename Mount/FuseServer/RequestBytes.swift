@@ -42,8 +42,9 @@ extension RequestShares {
     /// Without a node, or the last that the kernel says of it.
     private static let nodeless: Set<UInt32> = [26, 36, 38, 41]
     private static let forget: Set<UInt32> = [2, 42]
-    /// RELEASE and RELEASEDIR.
-    private static let release: Set<UInt32> = [18, 29]
+    private static let write: UInt32 = 16
+    private static let release: UInt32 = 18
+    private static let releaseFolder: UInt32 = 29
 
     /// The user, item and file system that a request which was just read is about; nil if it has no header.
     static func holding(
@@ -57,7 +58,12 @@ extension RequestShares {
         guard !nodeless.contains(header.opcode), found.nodeid != 0 || forget.contains(header.opcode) else { return (header, HeldShares()) }
         guard !forget.contains(header.opcode) else { return (header, HeldShares(user: HeldShares.lettingGo)) }
         let share = fileSystem.share(of: NodeID(found.nodeid))
-        guard !release.contains(header.opcode) else {
+        // Their files' last descriptors may free much, and saves end by them: none of the users who opened them has all threads for it.
+        if header.opcode == release {
+            let opener = file(of: request).flatMap { fileSystem.opener(of: $0) }.map { accounts.owner(of: $0) }
+            return (header, HeldShares(user: HeldShares.lettingGo, item: opener.map(HeldShares.item(of:)) ?? 0, device: share.device))
+        }
+        guard header.opcode != releaseFolder else {
             return (header, HeldShares(user: HeldShares.lettingGo, device: share.device))
         }
         // What hangs in a folder with one name, as where a file system is mounted, is not to hold up those for others.
@@ -66,9 +72,26 @@ extension RequestShares {
             let name = UnsafeRawBufferPointer(start: start, count: request.size).dropFirst(MemoryLayout<quire_in_header>.size)
             for byte in name { item = (item ^ UInt64(byte)) &* 0x100_0000_01B3 }
         }
-        // What the kernel writes out by itself is nobody's.
-        let isUsers = countsUsers && (found.uid != 0 || found.pid != 0)
-        let user = isUsers ? UInt64(accounts.owner(of: found.uid)) &+ 1 : 0
+        // What the kernel writes out by itself, as of a mapping, counts for who opened the file.
+        let isKernels = found.uid == 0 && found.pid == 0
+        let uid = !isKernels ? found.uid : header.opcode == write ? file(of: request).flatMap { fileSystem.opener(of: $0) } : nil
+        let user = countsUsers ? uid.map { UInt64(accounts.owner(of: $0)) &+ 1 } ?? 0 : 0
         return (header, HeldShares(user: user, item: item, device: share.device))
+    }
+
+    /// The open file of a READ, WRITE or RELEASE, as each begins with it. Nil for none.
+    private static func file(of request: fuse_buf) -> HandleID? {
+        let header = MemoryLayout<quire_in_header>.size
+        guard let start = request.mem, request.size >= header + MemoryLayout<UInt64>.size else { return nil }
+        let file = HandleID((start + header).loadUnaligned(as: UInt64.self))
+        return file == .nothing ? nil : file
+    }
+
+    /// The file of a WRITE; nil for other requests.
+    static func written(by request: fuse_buf) -> HandleID? {
+        guard let start = request.mem, request.size >= MemoryLayout<quire_in_header>.size,
+            start.assumingMemoryBound(to: quire_in_header.self).pointee.opcode == write
+        else { return nil }
+        return file(of: request)
     }
 }

@@ -22,8 +22,8 @@ public struct RequestShare: Hashable, Sendable {
 /// Threads of their own do what was put aside.
 ///
 /// Requests that were put aside are handed on as others of the same end, of each user in the order it came. A request that has waited too long is answered
-/// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which are nobody's and may free a large file's blocks, have a share of
-/// their own, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody has too much a
+/// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which may free a large file's blocks, have a share of their own, of
+/// which one user's have a third, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody has too much a
 /// request costs one atomic load.
 ///
 /// Knows no clock: times are the caller's, in nanoseconds.
@@ -36,6 +36,9 @@ package final class RequestShares: @unchecked Sendable {
 
         /// The user of RELEASE and FORGET.
         package static let lettingGo = UInt64.max
+
+        /// The item of a RELEASE: the account of the user who opened the file. No document has such a number.
+        package static func item(of opener: UInt32) -> UInt64 { UInt64(opener) | 1 << 63 }
 
         package init(user: UInt64 = 0, item: UInt64 = 0, device: UInt64 = 0) {
             (self.user, self.item, self.device) = (user, item, device)
@@ -113,6 +116,8 @@ package final class RequestShares: @unchecked Sendable {
     package let share: Int
     /// How many requests a heavy user may hold besides slow ones: those that keep processors busy leave others half of them.
     private let heavyShare: Int
+    /// How many RELEASEs of one user's.
+    private let releaseShare: Int
     /// How many requests that were put aside may be under way together.
     private let most: Int
     private let limits: UserShares
@@ -128,6 +133,7 @@ package final class RequestShares: @unchecked Sendable {
     package init(threads: Int, cores: Int, limits: UserShares) {
         share = max(1, threads / 4)
         heavyShare = max(1, min(cores / 2, share))
+        releaseShare = max(1, share / 3)
         most = Self.threadsAside(besides: threads)
         self.limits = limits
         accounts = limits.accounts
@@ -227,7 +233,8 @@ package final class RequestShares: @unchecked Sendable {
     }
 
     private func mayBegin(_ holding: HeldShares, _ state: State) -> Bool {
-        mayBegin(holding.user, state) && state.held.item(holding.item) + state.begun.item(holding.item) < share
+        let itemShare = holding.user == HeldShares.lettingGo ? releaseShare : share
+        return mayBegin(holding.user, state) && state.held.item(holding.item) + state.begun.item(holding.item) < itemShare
             && state.held.device(holding.device) + state.begun.device(holding.device) < share
     }
 

@@ -88,6 +88,10 @@ private struct Births {
     var holders = Holders()
     private var scanned = 0
     private var passed = 0
+    /// The users that the known processes are; empty if that is not to be seen.
+    private let users: Set<uid_t>
+    /// Processes of other users that have been found to descend from none of the known ones.
+    private var strangers: Set<pid_t> = []
 
     /// More are not scanned: then it is unknown.
     private static let maximum = 4000
@@ -107,6 +111,7 @@ private struct Births {
         self.known = known
         self.skipped = skipped
         self.moment = moment
+        users = known.map(\.id).reduce(into: skipped.map { Set(table.users(of: $0)) } ?? []) { $0.formUnion(table.users(of: $1)) }
     }
 
     mutating func scan(after last: Int32, through now: Int32) {
@@ -138,6 +143,10 @@ private struct Births {
     private mutating func scan(_ id: pid_t) -> Bool {
         // Numbers of other threads than the first are passed over: threads share their descriptors.
         if id == skipped || known.contains(where: { $0.id == id }) || cl_is_process(id) == 0 { return true }
+        if isStranger(id) {
+            passed += 1
+            return true
+        }
         // Thousands that nobody has waited for, or that were there before, do not keep the others from being looked at.
         if scanned >= Self.scannedAtOnce, passed < Self.mostPassed, let stat = table.proc.stat(of: id),
             stat.isOver || stat.start < moment.ticks
@@ -163,6 +172,24 @@ private struct Births {
         // One is enough to know; who else has inherited it is asked again when that one closes.
         return false
     }
+
+    /// Whether it is another user's, and descends from no process that is known to have had the version: then it is not looked at, since it
+    /// may have so many descriptors, and keep who reads its mappings waiting so long, that nobody's close(2) would return. Reads nothing
+    /// that an exec holds up.
+    private mutating func isStranger(_ id: pid_t) -> Bool {
+        guard !users.isEmpty, !table.isOne(of: users, id, isCheap: !mayBeMapped) else { return false }
+        var (current, passed) = (id, [id])
+        while passed.count < Self.mostGenerations, !strangers.contains(current) {
+            guard let parent = table.parent(of: current), parent > 1 else { break }
+            if parent == skipped || known.contains(where: { $0.id == parent }) { return false }
+            passed.append(parent)
+            current = parent
+        }
+        strangers.formUnion(passed)
+        return true
+    }
+
+    private static let mostGenerations = 64
 
     /// Whether a process descends from one that is known to have had the version, as far as its parents show: one that became
     /// another user's and was left by its parent is missed.

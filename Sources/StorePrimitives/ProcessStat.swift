@@ -1,7 +1,8 @@
 public import CLinux
 import Glibc
 
-/// What /proc/PID/stat tells of a process or thread (proc_pid_stat(5)). Some 20 µs: never on the hot path.
+/// What /proc/PID/stat tells of a process or thread (proc_pid_stat(5)). Some 20 µs: never on the hot path. To read it may take as long as
+/// the process likes: see `ProcessStatus`, which is for other users' processes.
 public struct ProcessStat: Sendable {
     /// The name of its first thread.
     public let name: String

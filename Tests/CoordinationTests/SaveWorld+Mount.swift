@@ -96,7 +96,7 @@ extension SaveWorld {
         let closed = closed(saves.holders(of: published))
         document.closed = closed.handles
         opening.isInDoubt = opening.isInDoubt || closed.isInDoubt
-        request.document = document
+        request.facts = document
         // The mount remembers longer than a document's saves.
         request.mayRetry = opening.estales == 0 || now < opening.retriedAt + 5_000_000_000
         let decision = saves.open(request, now: now)

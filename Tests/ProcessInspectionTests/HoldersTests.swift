@@ -104,6 +104,23 @@ struct HoldersTests {
         #expect(facts() == Self.inherited(by: try #require(table.process(of: child))))
     }
 
+    @Test(.enabled(if: getuid() == 0)) func aChildThatHasBecomeAnotherUserHolds() throws {
+        program.tell("a, b = os.pipe()")
+        let child = program.number("r = os.fork() or (os.setuid(61002), os.write(b, b'!'), time.sleep(100))")
+        program.tell("os.read(a, 1); os.close(f)")
+        #expect(facts() == Self.inherited(by: try #require(table.process(of: child))))
+    }
+
+    /// Another user's process may have more descriptors than can be read while close(2) waits. It descends from nobody who had this one.
+    @Test(.enabled(if: getuid() == 0)) func aStrangerIsNotLookedAt() {
+        let stranger = Program()
+        stranger.tell("f = os.open('\(folder.path)/doc.txt', os.O_RDWR); os.setgid(61002); os.setuid(61002)")
+        program.tell("os.close(f)")
+        #expect(facts(mayBeMapped: true) == Self.closed)
+        stranger.tell("more = [os.dup(f) for n in range(300)]")
+        #expect(facts() == Self.closed)
+    }
+
     @Test func aGrandchildHoldsWhoseParentIsGone() throws {
         program.tell("a, b = os.pipe()")
         program.tell("child = os.fork() or os._exit(os.write(b, b'%d' % (os.fork() or time.sleep(100))) and 0)")

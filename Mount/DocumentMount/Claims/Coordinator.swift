@@ -83,6 +83,8 @@ final class Coordinator: Sendable {
     /// Threads whose open goes on after presenters were asked, and comes back.
     let asked = StaleRetries()
     private let claimWorker = Worker()
+    /// They go on with opens that have waited.
+    private let openWorkers = (0..<4).map { _ in Worker() }
     private let snapshotWorker = Worker()
 
     init(
@@ -109,10 +111,15 @@ final class Coordinator: Sendable {
         claimWorker.start("quire-claims") { [self] in
             prepare()
             while !claimWorker.isStopping {
-                let pause = work()
-                let ready = gate.takeReady()
-                for waiting in ready { open(waiting) }
-                if ready.isEmpty { claimWorker.sleep(seconds: pause) }
+                claimWorker.sleep(seconds: work())
+            }
+        }
+        for (index, worker) in openWorkers.enumerated() {
+            worker.start("quire-opens-\(index)") { [self] in
+                prepare()
+                while !worker.isStopping {
+                    if !gate.goOn(open) { worker.sleep() }
+                }
             }
         }
         snapshotWorker.start("quire-snapshots") { [self] in
@@ -125,12 +132,13 @@ final class Coordinator: Sendable {
     func stop() {
         snapshotQueue.end()
         claimWorker.stop()
+        for worker in openWorkers { worker.stop() }
         snapshotWorker.stop()
         change { state, actions in
             for ticket in state.tickets.values { actions.answers.append((ticket, .refused(.ended))) }
             for open in state.waitingOpens.values { _ = unpark(open, &state) }
         }
-        _ = gate.takeReady()
+        gate.dropReady()
     }
 
     /// Has the thread check again.
@@ -199,16 +207,17 @@ final class Coordinator: Sendable {
         for snapshot in actions.ended.compactMap(snapshots.drop) { snapshotQueue.discard(snapshot) }
         for wanted in actions.snapshots where !(mayWait && takeAtOnce(wanted)) { snapshotQueue.add(wanted) }
         gate.makeReady(actions.opens)
-        if actions.wakesThread || !actions.opens.isEmpty { claimWorker.wake() }
+        if !actions.opens.isEmpty { for worker in openWorkers { worker.wake() } }
+        if actions.wakesThread { claimWorker.wake() }
         if actions.checksWriters { grantWhatNobodyWrites(mayWait: mayWait) }
         return result
     }
 
     /// Whether a claim keeps others from writing an item. O(length of the path); waits for no change of claims.
-    func isClaimed(_ path: StorePath) -> Bool { claimedItems.keepWritersOut(of: path) }
+    func isClaimed(_ path: StorePath) -> Bool { claimedItems.keepWritersOut(of: path) && !access.served.contain(path) }
 
     /// Whether opens of an item ask presenters first. As `isClaimed`.
-    func isPresented(_ path: StorePath) -> Bool { askedItems.contains(path) }
+    func isPresented(_ path: StorePath) -> Bool { askedItems.contains(path) && !access.served.contain(path) }
 
     /// Something was moved: claims go with it, presenters when they are told. One check if nobody claims anything.
     func moved(from old: @autoclosure () -> StorePath?, to new: @autoclosure () -> StorePath?) {

@@ -11,8 +11,13 @@ final class OpenGate: Sendable {
     let isGuarded = Atomic<Bool>(false)
     /// Opens for writing that found it unguarded, or are about to check.
     private let entering = Atomic<Int>(0)
-    /// Leaf. Opens that have waited, to go on on the coordinator's thread.
-    private let ready = Locked<[WaitingOpen]>([])
+    private struct Ready {
+        var opens: [WaitingOpen] = []
+        /// Users of whom one goes on just now.
+        var users: Set<uid_t> = []
+    }
+    /// Leaf. Opens that have waited, to go on on threads of their own.
+    private let ready = Locked(Ready())
 
     /// Whether an open for writing may go on without a question; it calls `leave` then when it is done.
     func enter() -> Bool {
@@ -34,15 +39,23 @@ final class OpenGate: Sendable {
     var isEmpty: Bool { entering.load(ordering: .sequentiallyConsistent) == 0 }
 
     func makeReady(_ opens: [WaitingOpen]) {
-        if !opens.isEmpty { ready.withLock { $0 += opens } }
+        if !opens.isEmpty { ready.withLock { $0.opens += opens } }
     }
 
-    func takeReady() -> [WaitingOpen] {
-        ready.withLock { ready in
-            defer { ready = [] }
-            return ready
+    /// Calls `body` with the first of which no other of its user goes on: to open a document may take long. False if there is none.
+    func goOn(_ body: (WaitingOpen) -> Void) -> Bool {
+        let first = ready.withLock { ready -> WaitingOpen? in
+            guard let index = ready.opens.firstIndex(where: { !ready.users.contains($0.caller.uid) }) else { return nil }
+            ready.users.insert(ready.opens[index].caller.uid)
+            return ready.opens.remove(at: index)
         }
+        guard let first else { return false }
+        body(first)
+        ready.withLock { _ = $0.users.remove(first.caller.uid) }
+        return true
     }
+
+    func dropReady() { ready.withLock { $0.opens = [] } }
 }
 
 /// An open(2) that waits: for the end of a claim, or until presenters have saved.

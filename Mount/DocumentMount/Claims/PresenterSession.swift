@@ -15,8 +15,6 @@ public final class PresenterSession: Sendable {
 
     private struct Outbox {
         var messages: [Message] = []
-        /// How many of them are events.
-        var events = 0
         var hasOverflowed = false
     }
 
@@ -33,7 +31,7 @@ public final class PresenterSession: Sendable {
     private let outbox = Mutex(Outbox())
     private let onMessage: @Sendable () -> Void
 
-    /// More events are not kept for who does not take them.
+    /// More are not kept for a client that does not take them.
     private static let mostWaiting = 4_096
 
     init(
@@ -45,19 +43,23 @@ public final class PresenterSession: Sendable {
         self.onMessage = onMessage
     }
 
+    /// Where there is no room, events go first, of whose loss the client is told. A question that is not put counts as one that is not
+    /// answered in time.
     func post(_ message: Message) {
         outbox.withLock { outbox in
-            if message.isEvent {
-                if outbox.events == Self.mostWaiting || !shares.take(.waitingMessages, for: owner.user) {
-                    shares.giveBack(.waitingMessages, outbox.events, for: owner.user)
-                    (outbox.events, outbox.hasOverflowed) = (0, true)
-                    outbox.messages.removeAll(where: \.isEvent)
-                    return
-                }
-                outbox.events += 1
+            if !takeRoom(outbox) {
+                let events = outbox.messages.count(where: \.isEvent)
+                outbox.messages.removeAll(where: \.isEvent)
+                shares.giveBack(.waitingMessages, events, for: owner.user)
+                outbox.hasOverflowed = true
+                guard !message.isEvent, takeRoom(outbox) else { return }
             }
             outbox.messages.append(message)
         }
+    }
+
+    private func takeRoom(_ outbox: borrowing Outbox) -> Bool {
+        outbox.messages.count < Self.mostWaiting && shares.take(.waitingMessages, for: owner.user)
     }
 
     func lose() { outbox.withLock { $0.hasOverflowed = true } }
@@ -73,9 +75,7 @@ public final class PresenterSession: Sendable {
         outbox.withLock { outbox in
             let taken = Array(outbox.messages.prefix(limit))
             outbox.messages.removeFirst(taken.count)
-            let events = taken.count(where: \.isEvent)
-            outbox.events -= events
-            shares.giveBack(.waitingMessages, events, for: owner.user)
+            shares.giveBack(.waitingMessages, taken.count, for: owner.user)
             defer { outbox.hasOverflowed = false }
             return (taken, outbox.hasOverflowed)
         }

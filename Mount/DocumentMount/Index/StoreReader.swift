@@ -10,16 +10,17 @@ struct StoreReader: Sendable {
     let store: Descriptor
     /// Whether tags are kept in the files' attributes; else the index alone has them.
     let hasAttributes: Bool
+    let served: ServedMounts
 
     enum StatResult {
         case document(ScannedDocument)
-        /// Something that is no document.
+        /// Something that is no document of the index.
         case other
         case nothing
     }
 
     func status(at path: StorePath) -> StatResult {
-        guard let name = path.lastName else { return .other }
+        guard let name = path.lastName, !served.contain(path) else { return .other }
         do throws(Errno) {
             let folder = try self.folder(path.parent)
             guard let facts = try FileFacts.read(in: folder, name: name, path: path) else { return .other }

@@ -114,7 +114,7 @@ final class StoreScanner: @unchecked Sendable {
 
     private func run(_ folder: StorePath) {
         indexer.catchUp()
-        let scan = StoreScan(root: indexer.reader.store, startingAt: folder)
+        let scan = StoreScan(root: indexer.reader.store, startingAt: folder, leavingOut: indexer.reader.served)
         state.withLock { state in
             if state.isOver { scan.stop() }
             state.current = scan

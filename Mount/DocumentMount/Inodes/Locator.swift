@@ -159,18 +159,22 @@ final class Locator: Sendable {
 
     /// Opens the file the slow way: by every name known, with no name changing meanwhile. Never from within `names.changing`.
     private func searched(_ node: Node, flags: Int32) throws(Errno) -> Descriptor {
-        try names.still { () throws(Errno) in
-            let (pinned, links) = node.state.withLock { state in
-                (state.pinned, (state.link.map { [$0] } ?? []) + state.otherLinks)
-            }
-            // It lost its last name to what had to be waited for.
-            if let pinned { return try reopened(pinned, flags: flags) }
-            for link in links {
-                guard let parent = try? folder(link.parent) else { continue }
-                if let file = try? open(link.name, in: parent, flags: flags | O_NOFOLLOW, as: node) { return file }
-            }
-            throw .staleNFSFileHandle
+        // A file system inside the store may never answer: everybody else's names do not stand still for that.
+        if isInner(node.identity.device) { return try foundByName(node, flags: flags) }
+        return try names.still { () throws(Errno) in try foundByName(node, flags: flags) }
+    }
+
+    private func foundByName(_ node: Node, flags: Int32) throws(Errno) -> Descriptor {
+        let (pinned, links) = node.state.withLock { state in
+            (state.pinned, (state.link.map { [$0] } ?? []) + state.otherLinks)
         }
+        // It lost its last name to what had to be waited for.
+        if let pinned { return try reopened(pinned, flags: flags) }
+        for link in links {
+            guard let parent = try? folder(link.parent) else { continue }
+            if let file = try? open(link.name, in: parent, flags: flags | O_NOFOLLOW, as: node) { return file }
+        }
+        throw .staleNFSFileHandle
     }
 }
 

@@ -34,9 +34,10 @@ final class LockService: @unchecked Sendable {
     /// Ends the service's thread; replies still parked answer EIO as they go.
     func stop() { worker.stop() }
 
-    /// `user`: for whom it counts if it has to wait; refused with ENOLCK then if the user has as many waiting as one may.
-    func request(_ lock: AdvisoryLock, waits: Bool, for user: uid_t, _ reply: consuming Reply<Done>) {
-        let share = TakenShare(.waitingLocks, of: shares, for: user)
+    /// Refused with ENOLCK if the lock's user holds as many as one may, or has as many waiting and it has to wait.
+    func request(_ lock: AdvisoryLock, waits: Bool, _ reply: consuming Reply<Done>) {
+        guard shares.refusal(of: .heldLocks, for: lock.user) == nil else { return reply.fail(.noLocks) }
+        let share = TakenShare(.waitingLocks, of: shares, for: lock.user)
         let request = Request()
         let parked = ParkedReply(reply) { [unowned self] parked in interrupted(request, parked) }
         // Before the table knows of it: from then on another thread may answer, which ends the listening.
@@ -45,7 +46,7 @@ final class LockService: @unchecked Sendable {
         let outcome = state.withLock { state -> LockOutcome in
             let decision = state.table.request(lock, blocking: waits && share != nil, now: Self.now)
             answers = granted(decision.granted, &state)
-            defer { noteUse(state) }
+            defer { noteUse(&state) }
             guard case .parked(let waiter, _) = decision.outcome else { return decision.outcome }
             // The table parks a request that does not wait for a moment, too, if a RELEASE may be on its way.
             guard let share else {
@@ -77,8 +78,17 @@ final class LockService: @unchecked Sendable {
         var wasInterrupted = false
     }
 
-    func unlock(_ range: LockRange, of owner: LockOwner, _ kind: LockKind, on document: LockedDocument) {
+    /// Throws ENOLCK if a lock would become two, and the user holds as many as one may.
+    func unlock(
+        _ range: LockRange, of owner: LockOwner, _ kind: LockKind, on document: LockedDocument, for user: uid_t
+    ) throws(Errno) {
+        let isFull = shares.refusal(of: .heldLocks, for: user) != nil
+        guard !isFull || !state.withLock({ $0.table.splits(range, of: owner, kind, on: document) }) else { throw .noLocks }
         change { $0.unlock(range, of: owner, kind, on: document) }
+    }
+
+    func unlockWhole(_ document: LockedDocument, of owner: LockOwner) {
+        change { $0.unlock(.all, of: owner, .whole, on: document) }
     }
 
     /// Locks all of several documents for reading, against byte range locks for writing; if that would have to wait, none of
@@ -91,7 +101,7 @@ final class LockService: @unchecked Sendable {
         return state.withLock { state in
             for lock in wanted { if let conflict = state.table.firstConflict(with: lock) { return conflict } }
             for lock in wanted { _ = state.table.request(lock, blocking: false, now: Self.now) }
-            noteUse(state)
+            noteUse(&state)
             return nil
         }
     }
@@ -120,7 +130,7 @@ final class LockService: @unchecked Sendable {
     private func change(_ body: (inout LockTable) -> [WaiterID]) {
         let answers = state.withLock { state in
             let waiters = body(&state.table)
-            defer { noteUse(state) }
+            defer { noteUse(&state) }
             return granted(waiters, &state)
         }
         unlocked.changed()
@@ -135,7 +145,10 @@ final class LockService: @unchecked Sendable {
         for (parked, error) in answers { parked.answer(error) }
     }
 
-    private func noteUse(_ state: State) { isInUse.store(!state.table.isEmpty, ordering: .relaxed) }
+    private func noteUse(_ state: inout State) {
+        for (user, change) in state.table.takeCountChanges() { shares.note(.heldLocks, change, for: user) }
+        isInUse.store(!state.table.isEmpty, ordering: .relaxed)
+    }
 
     /// The waiting caller got a signal. The kernel turns EINTR into a restart of the call where the handler asks for that
     /// (fuse_setlk), so that waiting goes on or ends as on any file system.
@@ -147,7 +160,7 @@ final class LockService: @unchecked Sendable {
             }
             guard state.table.cancel(waiter) else { return false }
             state.parked[waiter] = nil
-            noteUse(state)
+            noteUse(&state)
             return true
         }
         if isOurs { parked.answerInterrupt(.interrupted) }
@@ -160,7 +173,7 @@ final class LockService: @unchecked Sendable {
                 let expired = waiters.compactMap { waiter in
                     state.parked.removeValue(forKey: waiter).map { ($0.reply, Errno.resourceTemporarilyUnavailable as Errno?) }
                 }
-                noteUse(state)
+                noteUse(&state)
                 return (expired, state.table.nextDeadline)
             }
             send(expired)

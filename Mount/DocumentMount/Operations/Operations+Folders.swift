@@ -99,7 +99,7 @@ extension MountedFileSystem {
         if let view, view.isRemoved(name) { return true }
         let isDot = name[0] == CChar(UInt8(ascii: ".")) && (name[1] == 0 || (name[1] == CChar(UInt8(ascii: ".")) && name[2] == 0))
         // The kernel may remember nothing of what is virtual: it would look each name up again at once.
-        guard plus, !isDot, folder.item.map({ $0.validity != .none }) ?? true else {
+        guard plus, !isDot, folder.item.map({ $0.validity != .none }) ?? true, type != S_IFDIR || !isServed(name, in: folder) else {
             if !plus { return buffer.add(name: name, inode: inode, type: type, next: next) }
             var status = stat()
             (status.st_ino, status.st_mode) = (ino_t(inode), type)

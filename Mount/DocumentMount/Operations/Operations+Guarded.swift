@@ -28,7 +28,7 @@ extension MountedFileSystem {
         }
     }
 
-    /// What an open has waited for is over. On the coordinator's thread.
+    /// What an open has waited for is over. On one of the threads `quire-opens`.
     func openAgain(_ open: WaitingOpen) {
         open.parked.end { reply in
             if open.isLate { return reply.fail(.resourceBusy) }

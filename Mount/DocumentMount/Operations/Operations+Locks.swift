@@ -30,13 +30,17 @@ extension MountedFileSystem {
         guard let range = LockRange(start: lock.start, end: lock.end) else { return reply.fail(.invalidArgument) }
         let (document, owner) = (LockedDocument(table.node(node).lockKey), LockOwner(lockOwner))
         if lock.type == Int16(truncatingIfNeeded: F_UNLCK) {
-            locks.unlock(range, of: owner, .record, on: document)
-            return reply.succeed()
+            do throws(Errno) {
+                try locks.unlock(range, of: owner, .record, on: document, for: caller.uid)
+                return reply.succeed()
+            } catch {
+                return reply.fail(error)
+            }
         }
         guard let mode = LockMode(recordType: lock.type) else { return reply.fail(.invalidArgument) }
         let asked = AdvisoryLock.record(
-            mode, range, of: document, owner: owner, handle: LockHandle(handle.rawValue), pid: lock.process)
-        locks.request(asked, waits: waits, for: caller.uid, reply)
+            mode, range, of: document, owner: owner, handle: LockHandle(handle.rawValue), pid: lock.process, user: caller.uid)
+        locks.request(asked, waits: waits, reply)
     }
 
     func lockWhole(
@@ -46,15 +50,15 @@ extension MountedFileSystem {
         let mode: LockMode
         switch operation & ~LOCK_NB {
         case LOCK_UN:
-            locks.unlock(.all, of: owner, .whole, on: document)
+            locks.unlockWhole(document, of: owner)
             return reply.succeed()
         case LOCK_SH: mode = .shared
         case LOCK_EX: mode = .exclusive
         default: return reply.fail(.invalidArgument)
         }
         let asked = AdvisoryLock.whole(
-            mode, of: document, owner: owner, handle: LockHandle(handle.rawValue), pid: caller.thread)
-        locks.request(asked, waits: operation & LOCK_NB == 0, for: caller.uid, reply)
+            mode, of: document, owner: owner, handle: LockHandle(handle.rawValue), pid: caller.thread, user: caller.uid)
+        locks.request(asked, waits: operation & LOCK_NB == 0, reply)
     }
 }
 

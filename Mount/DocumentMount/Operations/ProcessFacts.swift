@@ -48,8 +48,8 @@ enum ProcessFacts {
     /// Whether it has a processor, or waits for one, for a page that is being read, or for a FUSE request (proc(5), wchan): not if it
     /// sleeps, or waits for a lock. What a thread waits for is not to be seen without the right to trace it; then for neither.
     static func isUnderWay(_ thread: pid_t) -> Bool {
-        guard thread > 0, let stat = ProcessStat(of: thread) else { return false }
-        guard stat.state == "D" else { return stat.state == "R" }
+        guard thread > 0, let status = ProcessStatus(of: thread) else { return false }
+        guard status.state == "D" else { return status.state == "R" }
         return read("/proc/\(thread)/wchan").map { $0.hasPrefix("folio_wait") || $0 == "request_wait_answer" } ?? false
     }
 

@@ -7,7 +7,8 @@ import Synchronization
 final class FreedRoom: Sendable {
     private let count = Atomic<Int>(0)
     /// On the monotonic clock, in nanoseconds.
-    private let last = Atomic<UInt64>(0)
+    private let lastBegun = Atomic<UInt64>(0)
+    private let lastEnded = Atomic<UInt64>(0)
 
     /// Held by a version that is over, as long as there is one.
     final class Share: Sendable {
@@ -15,17 +16,21 @@ final class FreedRoom: Sendable {
 
         init(of room: FreedRoom) {
             self.room = room
+            room.lastBegun.store(SaveService.now, ordering: .relaxed)
             room.count.add(1, ordering: .relaxed)
         }
 
         deinit {
-            room.last.store(SaveService.now, ordering: .relaxed)
+            room.lastEnded.store(SaveService.now, ordering: .relaxed)
             room.count.subtract(1, ordering: .releasing)
         }
     }
 
     private var isAwaited: Bool {
-        count.load(ordering: .acquiring) > 0 || SaveService.now &- last.load(ordering: .relaxed) < Self.closing
+        let now = SaveService.now
+        // One that lasts is held by a program, as by a descriptor with O_PATH: its room is not about to be free.
+        if count.load(ordering: .acquiring) > 0, now &- lastBegun.load(ordering: .relaxed) < Self.timeout { return true }
+        return now &- lastEnded.load(ordering: .relaxed) < Self.closing
     }
 
     /// Runs `body` again as long as it fails for want of room and some is about to be free, for a second at most. With no lock held.

@@ -57,13 +57,20 @@ extension SaveService {
         after error: Errno, for wanted: Int, _ handle: FileHandle, _ version: WorkingVersion
     ) -> Bool {
         let isRoom = error == .noSpace || error == .diskQuotaExceeded
-        guard isRoom || error == .fileTooLarge || error == .ioError, let document = handle.node.saved.load()
-        else { return false }
+        guard !Self.leavesFileWhole.contains(error), let document = handle.node.saved.load() else { return false }
         if isRoom, document.givesUpPublished(for: wanted, handle.decision.save, version) { return true }
-        _ = document.ifActive { _, machine in
+        writeFailed(handle, error)
+        return false
+    }
+
+    /// Of what its program asked, or to be tried again: nothing is missing in the file because of these.
+    private static let leavesFileWhole: Set<Errno> = [.interrupted, .resourceTemporarilyUnavailable, .invalidArgument, .badAddress]
+
+    /// A write through a handle has failed: what it should have written is missing in the save (rule 10).
+    func writeFailed(_ handle: FileHandle, _ error: Errno) {
+        _ = handle.node.saved.load()?.ifActive { _, machine in
             machine.writeFailed(handle.decision.save, errno: error.rawValue, truncatingMakesRoom: false)
         }
-        return false
     }
 
     /// Before a handle without a working copy changes the document. From its first write on, saves are published in place. With no lock

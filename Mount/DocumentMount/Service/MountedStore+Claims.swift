@@ -29,6 +29,9 @@ extension MountedStore {
         }
         if let time = request.timeout, !(time >= 0 && time <= Self.longestTimeout) { throw .invalidParameter("timeout") }
         let timeout = request.timeout.map { Duration.milliseconds(Int64(clamping: $0 * 1000)) } ?? configuration.options.coordinationTimes.claims
+        for intent in intents where fileSystem.saves.access.served.contain(intent.path) {
+            throw .failed("\(place(intent.path)): is on a network or FUSE file system inside the store, where nothing can be claimed")
+        }
         for intent in intents where !mayClaim(intent, caller) {
             throw .permissionDenied(
                 "\(place(intent.path)): you may not read or write it, or it is a folder of somebody else's to be claimed whole")

@@ -18,6 +18,7 @@ struct SnapshotWalk {
     private let worksFor: @Sendable (ClaimID) -> Bool
     /// The regular files, pinned: unpin them when the walk is of no use.
     private(set) var documents: [SnapshotEntry] = []
+    private let mayMeetServed: Bool
     /// How many files and folders.
     private var count = 0
     /// What stood at the paths asked for.
@@ -39,6 +40,7 @@ struct SnapshotWalk {
         worksFor: @escaping @Sendable (ClaimID) -> Bool
     ) {
         self.worksFor = worksFor
+        mayMeetServed = !access.served.places.isEmpty
         self.table = table
         self.pins = pins
         self.access = access
@@ -178,7 +180,7 @@ struct SnapshotWalk {
         for name in names.compactMap({ shownName(of: $0, in: staged) }) {
             guard let place = place(of: name, in: staged) else { continue }
             // What is gone since it was listed the check of the folder's times will tell.
-            guard let inode = try Self.opened(place, in: folder) else { continue }
+            guard let inode = try Self.opened(place, in: folder), !isServed(inode) else { continue }
             inside.append((name, try found(inode)))
         }
         var entries: [(EntryName, any VirtualItem)] = []
@@ -186,6 +188,13 @@ struct SnapshotWalk {
             entries.append((name, try item(found, in: folder, mayBeUsed: mayBeUsed, key: key)))
         }
         return entries
+    }
+
+    /// Whether it is on a file system that a server answers for, which is not asked.
+    private func isServed(_ inode: Descriptor) -> Bool {
+        var status = cl_status()
+        guard mayMeetServed, cl_statx(inode.number, "", CL_AT_EMPTY_PATH | CL_AT_STATX_DONT_SYNC, &status) == 0 else { return false }
+        return access.served.contain(device: FileIdentity(status).device)
     }
 
     private static func isDot(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, ".") == 0 || strcmp(name, "..") == 0 }

@@ -1,4 +1,5 @@
 import CLinux
+import DocumentStore
 import FuseServer
 import Glibc
 import StorePrimitives
@@ -25,14 +26,16 @@ struct AccessChecker: Sendable {
     let store: Descriptor
     /// Whether the daemon serves others than the user it runs as.
     let actsForCallers: Bool
+    let served: ServedMounts
 
     /// Whether nothing is kept from the caller that the daemon itself may see: root, and whoever the daemon runs as.
     func isUnlimited(_ caller: Credentials) -> Bool { caller.uid == 0 || caller.uid == geteuid() }
 
     private let threads = ThreadGroups()
 
-    init(store: Descriptor, actsForCallers: Bool) {
+    init(store: Descriptor, actsForCallers: Bool, served: ServedMounts) {
         self.store = store
+        self.served = served
         self.actsForCallers = actsForCallers
     }
 
@@ -42,10 +45,12 @@ struct AccessChecker: Sendable {
         return Credentials(uid: caller.uid, gid: caller.gid, groups: groups)
     }
 
-    /// Which of the documents the caller may use in the way of `mode` (R_OK, W_OK), in their order.
+    /// Which of the documents the caller may use in the way of `mode` (R_OK, W_OK), in their order. None of `served`: these may be another
+    /// user's, whose server is not to keep the caller waiting.
     func filter(_ paths: [StorePath], _ caller: Credentials, mode: Int32 = R_OK) -> [Bool] {
         guard !paths.isEmpty else { return [] }
-        return acting(as: caller) { paths.map { accessed($0, mode) != nil } } ?? paths.map { _ in false }
+        let places = served.places
+        return acting(as: caller) { paths.map { !$0.isAmong(places) && accessed($0, mode) != nil } } ?? paths.map { _ in false }
     }
 
     func may(_ caller: Credentials, _ path: StorePath, _ mode: Int32) -> Bool { filter([path], caller, mode: mode)[0] }

@@ -99,7 +99,7 @@ void cl_trim_memory(void);  // malloc_trim(3): gives back to the kernel what is 
 
 // The constants that Swift cannot read from macros.
 extern const int CL_O_PATH, CL_O_TMPFILE, CL_O_NOATIME, CL_O_DIRECT, CL_O_LARGEFILE;
-extern const int CL_AT_EMPTY_PATH, CL_SO_PEERGROUPS, CL_SO_PEERPIDFD;
+extern const int CL_AT_EMPTY_PATH, CL_AT_STATX_DONT_SYNC, CL_SO_PEERGROUPS, CL_SO_PEERPIDFD;
 extern const unsigned CL_RENAME_NOREPLACE, CL_RENAME_EXCHANGE, CL_RENAME_WHITEOUT;
 enum { CL_CAP_DAC_OVERRIDE = 1, CL_CAP_DAC_READ_SEARCH = 2, CL_CAP_FSETID = 4, CL_CAP_SYS_ADMIN = 21, CL_CAP_SYS_RESOURCE = 24 };
 // How many processors the process may run on: taskset and containers leave it some of the machine's.

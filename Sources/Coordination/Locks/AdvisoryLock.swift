@@ -80,22 +80,24 @@ public struct AdvisoryLock: Hashable, Sendable {
     public let handle: LockHandle
     /// The thread group that took it, for F_GETLK and for people; 0 if it is not known.
     public let pid: Int32
+    /// For whom it counts (`LockTable.takeCountChanges`).
+    public let user: UInt32
 
     /// A lock of a byte range, as fcntl(2) takes.
     public static func record(
         _ mode: LockMode, _ range: LockRange, of document: LockedDocument,
-        owner: LockOwner, handle: LockHandle, pid: Int32
+        owner: LockOwner, handle: LockHandle, pid: Int32, user: UInt32 = 0
     ) -> AdvisoryLock {
         AdvisoryLock(
-            document: document, kind: .record, mode: mode, range: range, owner: owner, handle: handle, pid: pid)
+            document: document, kind: .record, mode: mode, range: range, owner: owner, handle: handle, pid: pid, user: user)
     }
 
     /// A lock of a whole document, as flock(2) takes.
     public static func whole(
-        _ mode: LockMode, of document: LockedDocument, owner: LockOwner, handle: LockHandle, pid: Int32
+        _ mode: LockMode, of document: LockedDocument, owner: LockOwner, handle: LockHandle, pid: Int32, user: UInt32 = 0
     ) -> AdvisoryLock {
         AdvisoryLock(
-            document: document, kind: .whole, mode: mode, range: .all, owner: owner, handle: handle, pid: pid)
+            document: document, kind: .whole, mode: mode, range: .all, owner: owner, handle: handle, pid: pid, user: user)
     }
 
     /// Whether the two cannot be held at once, both being of one document and one kind. An owner never conflicts with

@@ -41,6 +41,11 @@ struct HeldLocks: Sendable {
         return LockChange(removed: replaced, added: pieces, newMode: new?.mode)
     }
 
+    /// Whether taking the range away from its owner leaves a piece of one lock on either side: one lock more.
+    func splits(_ range: LockRange, of owner: LockOwner) -> Bool {
+        locks.contains { $0.owner == owner && $0.range.start < range.start && $0.range.end > range.end }
+    }
+
     /// Takes away every lock that `isGone` picks.
     mutating func removeAll(where isGone: (AdvisoryLock) -> Bool) -> LockChange {
         let removed = locks.filter(isGone)

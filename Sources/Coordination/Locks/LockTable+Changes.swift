@@ -84,7 +84,9 @@ extension LockTable {
     /// Counts a change into the use of handles. What was added counts first, so that a handle keeps its entry, and
     /// with it its mark, while one of its locks replaces another.
     private mutating func count(_ change: LockChange, on document: LockedDocument) {
+        for lock in change.removed { count(-1, for: lock.user) }
         for lock in change.added {
+            count(1, for: lock.user)
             handles[lock.handle, default: HandleUse()].held[document, default: 0] += 1
         }
         for lock in change.removed {

@@ -35,6 +35,8 @@ public struct LockTable: Sendable {
     /// Waiters with a time limit, the next to end first.
     var deadlines: [Deadline] = []
     private var lastWaiter: UInt64 = 0
+    /// How many locks more, or fewer, each user holds since the changes were taken.
+    private(set) var countChanges: [UInt32: Int] = [:]
 
     /// The default of 20 ms is far longer than a RELEASE takes to arrive and too short to be noticed.
     public init(releaseTimeout: Duration = .milliseconds(20)) {
@@ -93,6 +95,19 @@ public struct LockTable: Sendable {
         guard drop(range, of: owner, kind, on: document) else { return [] }
         return settle(document)
     }
+
+    /// Whether such an `unlock` leaves one lock more than there was. Linear in the locks of the document.
+    public func splits(_ range: LockRange, of owner: LockOwner, _ kind: LockKind, on document: LockedDocument) -> Bool {
+        documents[document]?[kind].splits(range, of: owner) ?? false
+    }
+
+    /// How the number of locks held by each user has changed since the last call.
+    public mutating func takeCountChanges() -> [UInt32: Int] {
+        defer { countChanges = [:] }
+        return countChanges
+    }
+
+    mutating func count(_ difference: Int, for user: UInt32) { countChanges[user, default: 0] += difference }
 
     private mutating func park(_ lock: AdvisoryLock, until: UInt64?) -> LockOutcome {
         lastWaiter += 1

@@ -8,6 +8,7 @@ public enum LiveReason: String, CaseIterable, Hashable, Sendable {
     case synchronous
     // What was opened.
     case livePattern
+    case served
     case newFile
     case empty
     case hardLinked
@@ -34,6 +35,7 @@ public enum LiveReason: String, CaseIterable, Hashable, Sendable {
         case .notTruncating: "It was opened for changes in place, without truncating it."
         case .synchronous: "It was opened with O_SYNC or O_DSYNC: each write is to be on the disk at once."
         case .livePattern: "Its name matches a live pattern of this mount."
+        case .served: "It is on a network or FUSE file system that is mounted inside the store."
         case .newFile: "It was made by this open: there is no older version to protect."
         case .empty: "It was empty: there is no older version to protect."
         case .hardLinked: "It has hard links, which must stay one file."

@@ -25,6 +25,8 @@ public struct OpenFacts: Hashable, Sendable {
     public var links = 1
     /// Its name is one of the mount's live patterns.
     public var matchesLivePattern = false
+    /// It is on a file system inside the store that a server answers for.
+    public var isServed = false
     /// Owner, mode, ACL, attributes, flags and project can be given to a new inode. May be found out by trying: if not,
     /// the open is asked about once more with this set.
     public var attributesAreTransferable = true
@@ -74,6 +76,7 @@ public struct OpenRequest: Hashable, Sendable {
         if caller.process == nil { return .unknownCaller }
         if flags.contains(.synchronous) { return .synchronous }
         if facts.matchesLivePattern { return .livePattern }
+        if facts.isServed { return .served }
         if facts.isEmpty { return .empty }
         if facts.links > 1 { return .hardLinked }
         if facts.links == 0 { return .removed }

@@ -6,8 +6,8 @@ public import SystemPackage
 /// Visits every folder of a tree, depth first, with a bounded number of open descriptors however deep the tree is.
 ///
 /// `next()` opens a folder, `list(_:_:)` reads it and takes note of its subfolders; a folder that is not listed is not
-/// descended into. File systems mounted inside are entered; a folder that is one of its own ancestors (a bind mount loop) is
-/// not. Folders renamed, replaced or removed under way are left out. Not thread-safe: one walk, one thread.
+/// descended into. File systems mounted inside are entered, but for those that a server answers for; a folder that is one of its own ancestors
+/// (a bind mount loop) is not. Folders renamed, replaced or removed under way are left out. Not thread-safe: one walk, one thread.
 public final class FolderWalk {
     /// A folder the walk stands in.
     public struct Visit: Sendable {
@@ -41,6 +41,7 @@ public final class FolderWalk {
     private let root: Descriptor
     private let start: StorePath
     private let longestPath: Int
+    private let served: ServedMounts?
     private var frames: [Frame] = []
     /// Of `frames`.
     private var ancestors: Set<FileIdentity> = []
@@ -52,9 +53,10 @@ public final class FolderWalk {
     public private(set) var skipped = 0
 
     /// A walk of the folder at `start`, below `root`, which may be an O_PATH descriptor. Folders whose path has more than
-    /// `longestPath` bytes are skipped.
-    public init(root: Descriptor, startingAt start: StorePath = .root, longestPath: Int = .max) {
+    /// `longestPath` bytes are skipped. Nothing of `served` is met; nil where no such file system can be.
+    public init(root: Descriptor, startingAt start: StorePath = .root, longestPath: Int = .max, leavingOut served: ServedMounts? = nil) {
         self.root = root
+        self.served = served
         self.longestPath = longestPath
         self.start = start
         path = start.bytes
@@ -116,6 +118,8 @@ public final class FolderWalk {
     private func enter(_ name: EntryName, from top: Int) -> Visit? {
         do throws(Errno) {
             let parent = try descriptor(ofFrame: top)
+            // Before it is opened, which its server may not answer.
+            if let served, served.contain(StorePath(unchecked: path).appending(name)) { return nil }
             let descriptor = try OpenFolder.named(name, in: parent)
             if frames[top].pending.isEmpty { frames[top].descriptor = nil }
             let identity = FileIdentity(try FileStatus(of: descriptor))

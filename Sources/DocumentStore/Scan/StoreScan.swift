@@ -28,6 +28,7 @@ public final class StoreScan: Sendable {
     private let root: Descriptor
     private let start: StorePath
     private let batchSize: Int
+    private let served: ServedMounts?
     private let folders = Atomic(0)
     private let documents = Atomic(0)
     private let skipped = Atomic(0)
@@ -38,11 +39,13 @@ public final class StoreScan: Sendable {
     ///   - start: the folder to scan, with all below it.
     ///   - batchSize: how many documents are handed over at once. 500 keep a database transaction short enough for others
     ///     to get their turn, and long enough to cost little a row.
-    public init(root: Descriptor, startingAt start: StorePath = .root, batchSize: Int = 500) {
+    ///   - served: file systems inside the store that are not met.
+    public init(root: Descriptor, startingAt start: StorePath = .root, batchSize: Int = 500, leavingOut served: ServedMounts? = nil) {
         precondition(batchSize > 0, "a batch holds at least one document")
         self.root = root
         self.start = start
         self.batchSize = batchSize
+        self.served = served
     }
 
     /// How far the scan is; may be read from any thread while it runs.
@@ -65,7 +68,7 @@ public final class StoreScan: Sendable {
             _ = cl_set_thread_nice(10)
             _ = cl_set_thread_io_idle()
         }
-        let walk = FolderWalk(root: root, startingAt: start, longestPath: StorePath.longest)
+        let walk = FolderWalk(root: root, startingAt: start, longestPath: StorePath.longest, leavingOut: served)
         var reader = FileFactsReader()
         var batch: [FileFacts] = []
         batch.reserveCapacity(batchSize)

@@ -45,7 +45,7 @@ extension VersionStore {
     public func sweep(goesOn: () -> Bool = { true }) -> Recovery {
         var recovery = Recovery()
         let unfinished = Set(intents.leftOver.values.map(\.hidden) + intents.leftOverGroups.values.joined().map(\.hidden))
-        let walk = FolderWalk(root: root)
+        let walk = FolderWalk(root: root, leavingOut: ServedMounts(inside: root))
         do throws(Errno) {
             while goesOn(), let visit = try walk.next() {
                 var found: [EntryName] = []
@@ -112,7 +112,7 @@ extension VersionStore {
         if let folder = try? OpenFolder.at(expected, below: root), Self.inode(hidden, in: folder) != nil {
             return (folder, expected)
         }
-        let walk = FolderWalk(root: root)
+        let walk = FolderWalk(root: root, leavingOut: ServedMounts(inside: root))
         while let visit = try walk.next() {
             if Self.inode(hidden, in: visit.descriptor) != nil { return (visit.descriptor, visit.path) }
             walk.list(visit) { _, _ in true }
@@ -123,7 +123,7 @@ extension VersionStore {
     /// The intent's document, open for writing: under its name, else wherever it was moved to. Nil if it is nowhere.
     private func document(of intent: PublishIntent, near folder: Descriptor) throws(Errno) -> Descriptor? {
         if let document = try Self.document(of: intent, intent.name, in: folder) { return document }
-        let walk = FolderWalk(root: root)
+        let walk = FolderWalk(root: root, leavingOut: ServedMounts(inside: root))
         while let visit = try walk.next() {
             var found: [EntryName] = []
             walk.list(visit) { name, kind in

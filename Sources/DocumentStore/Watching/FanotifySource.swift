@@ -99,7 +99,7 @@ final class FanotifySource: ChangeSource {
     private func isInherited(_ event: cl_fanotify_event) -> Bool {
         guard event.mask & Self.contents == CL_FAN_CLOSE_WRITE, event.pid > 0 else { return false }
         if lastCloser.pid != event.pid {
-            lastCloser = (event.pid, ProcessStat(of: event.pid)?.parent == ownPID)
+            lastCloser = (event.pid, ProcessStatus(of: event.pid)?.parent == ownPID)
         }
         return lastCloser.isChild
     }

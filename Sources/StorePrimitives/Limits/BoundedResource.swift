@@ -16,6 +16,7 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
     case waitingOpens
     case waitingCopies
     case waitingLocks
+    case heldLocks
     case waitingLookups
     case waitingPreviews
     case waitingPictures
@@ -94,6 +95,8 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
             ("waitingCopies", 64, 256, "the close(2) that asks for it makes the copy; a stream goes into the document later", "each holds a descriptor or two, and a version's room on disk")
         case .waitingLocks:
             ("waitingLocks", 1_000, 4_000, "ENOLCK", "each is a request of the kernel's that waits, and is looked at whenever a lock is given up")
+        case .heldLocks:
+            ("heldLocks", 10_000, 40_000, "ENOLCK", "each is compared with those that others ask for on its document")
         case .waitingLookups:
             ("waitingLooks", 500, 2_000, "the picture is not there yet; EBUSY below .previews", "each is a request of the kernel's that waits for a picture or preview")
         case .waitingPreviews:

@@ -29,7 +29,7 @@ extension MountTests {
                 if (read(named, wanted, sizeof wanted - 1) < 0) wanted[0] = 0;
                 close(named);
                 if (!strstr(wanted, call)) return 0;
-                errno = EIO;
+                errno = strstr(wanted, "timeout") ? ETIMEDOUT : EIO;
                 return 1;
             }
             #define REAL(type, name) static type (*real)(); if (!real) real = dlsym(RTLD_NEXT, #name)
@@ -103,6 +103,25 @@ extension MountTests {
                 }
                 #expect(try mount.shell("rm \"$T/fail\"; echo new >doc; cat doc") == "new")
                 try expectNothingHidden(mount)
+            }
+        }
+
+        /// Of a disk of another machine, as where the network is lost for a moment.
+        @Test(arguments: SaveMount.accounts)
+        func aWriteThatFailsOtherwiseLeavesTheOldVersionToo(kind: SaveMount) throws {
+            try withFailingStore(kind) { (mount: Mount) throws in
+                let found = try mount.python(Unrelated.python + """
+                    T = os.environ["T"]
+                    file = os.open("doc", os.O_WRONLY | os.O_TRUNC); os.write(file, b"begun\\n")
+                    open(T + "/fail", "w").write("write timeout")
+                    try: print(os.write(file, b"x" * 10000))
+                    except OSError as failure: print(failure.strerror)
+                    os.unlink(T + "/fail")
+                    try: os.close(file)
+                    except OSError as failure: assert failure.errno == errno.ETIMEDOUT
+                    print(other("cat doc"))
+                    """)
+                #expect(found == "Connection timed out\nold")
             }
         }
 

@@ -48,6 +48,20 @@ extension MountTests {
             }
         }
 
+        /// One that answers until a document on it is written and closed, or is opened again: neither what looks for documents everywhere, nor
+        /// what has all names stand still, waits for it.
+        @Test(arguments: ["written", "opened", "claimed"])
+        func aFileSystemThatFallsSilentHoldsUpNothingThatUsersShare(when: String) throws {
+            try withMount(prepare: "mkdir inner; echo x >document; setfattr -n user.xdg.tags -v t document") { mount in
+                try mount.shell("eventually() { until \"$@\"; do sleep 0.1; done; }; eventually test -e .tags/t/document")
+                let found = try mount.python("when = '\(when)'\n" + Self.innerDisk + Self.silentShared, in: "/", limit: .seconds(300))
+                #expect(found == "silent\nworked")
+                let daemon = try #require(mount.daemon)
+                try mount.shell("quire unmount --lazy \"$M\"", in: "/")
+                try eventually(within: .seconds(180)) { Mount.hasEnded(daemon) }
+            }
+        }
+
         /// ENOSYS has the kernel never ask for such a thing again, in the whole mount.
         @Test func aFileSystemWithoutFunctionsTakesNoneFromOthers() throws {
             try withMount(prepare: "mkdir inner; echo old >document") { mount in
@@ -180,6 +194,74 @@ extension MountTests {
             finally:
                 watch.kill(); watch.wait()
                 # With its server it ends, and so does every wait for it.
+                for child in children + [server]: os.kill(child, signal.SIGKILL)
+                libc.umount2(inner.encode(), 2)
+                for child in children + [server]: os.waitpid(child, 0)
+            """#
+
+        private static let silentShared = #"""
+            import subprocess, time
+            def serve():
+                looked = 0
+                while True:
+                    request = os.read(device, 1 << 17)
+                    _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
+                    error, body = 0, b""
+                    if opcode == 26: body = agreement
+                    elif os.path.exists(T + "/silent"): continue
+                    elif opcode == 1:  # LOOKUP
+                        name = request[40:].split(b"\0")[0]
+                        looked += name == b"file"
+                        if name != b"file" or when == "opened" and looked == 2: error = -2
+                        else: body = struct.pack("<QQQQII", 3, 0, 0, 0, 0, 0) + attributes(3)
+                        if error and name == b"file": open(T + "/silent", "w").close()
+                    elif opcode == 3: body = struct.pack("<QII", 0, 0, 0) + attributes(node)  # GETATTR
+                    elif opcode in (2, 42): continue  # FORGET
+                    elif opcode in (14, 27): body = struct.pack("<QII", 1, 0, 0)  # OPEN
+                    elif opcode == 16: body = struct.pack("<II", struct.unpack_from("<I", request, 56)[0], 0)  # WRITE
+                    elif opcode not in (4, 18, 20, 25, 28, 29): error = -38
+                    answer(unique, error, body)
+            if (server := os.fork()) == 0: serve()
+            os.close(device)
+            children = []
+            def beside(body):
+                if (child := os.fork()) == 0:
+                    try: body()
+                    finally: os._exit(0)
+                children.append(child)
+            try:
+                if when == "written":
+                    file = os.open(M + "/inner/file", os.O_WRONLY); os.write(file, b"x"); os.close(file)
+                    open(T + "/silent", "w").close()
+                elif when == "opened": beside(lambda: os.open(M + "/inner/file", os.O_RDONLY))
+                else:
+                    open(T + "/silent", "w").close()
+                    beside(lambda: subprocess.run(["quire", "coordinate", "--read", M + "/inner", "--write", M + "/inner/file", "--", "true"]))
+                    beside(lambda: subprocess.run(["quire", "coordinate", "--read", M, "--", "true"]))
+                end = time.monotonic() + 180
+                while not os.path.exists(T + "/silent"): assert time.monotonic() < end; time.sleep(0.01)
+                print("silent")
+                def work():
+                    os.chdir(M)
+                    for number in range(20):
+                        for text in ("one", "two"):
+                            with open("document", "w") as file: file.write(text)
+                        os.mkdir("d"); os.rename("document", "d/document"); os.rename("d/document", "document"); os.rmdir("d")
+                        assert ".recents" in os.listdir(".") and "document" in os.listdir(".recents")
+                        assert os.listdir(".tags/t") == ["document"]
+                        time.sleep(0.1)
+                    words = "quire status; quire tag add u document; quire coordinate --write document -- true; quire coordinate --read document -- true"
+                    assert subprocess.run(["sh", "-ec", words], stdout=subprocess.DEVNULL).returncode == 0
+                    os._exit(7)
+                if (worker := os.fork()) == 0:
+                    try: work()
+                    finally: os._exit(1)
+                ended = 0
+                while not ended and time.monotonic() < end:
+                    ended, status = os.waitpid(worker, os.WNOHANG); time.sleep(0.05)
+                if not ended: children.append(worker)
+                print("worked" if ended and os.waitstatus_to_exitcode(status) == 7 else "held up")
+            finally:
                 for child in children + [server]: os.kill(child, signal.SIGKILL)
                 libc.umount2(inner.encode(), 2)
                 for child in children + [server]: os.waitpid(child, 0)

@@ -263,6 +263,33 @@ extension MountTests {
                 """#)
         }
 
+        /// A program that presents an item many times, and takes none of the questions that claims on it ask.
+        @Test func questionsThatAPresenterDoesNotTakeAreBounded() throws {
+            try users(prepare: "echo x >doc; chmod 666 doc", #"""
+                bob = User(BOB, """if 1:
+                    attending, calls = Service(), Service()
+                    attending.send("Presenters.Attend", more=True)
+                    session = attending.receive()["session"]
+                    for n in range(256): calls.call("Presenters.Present", session=session, path=M + "/doc")
+                    say("presents"); hear()
+                    """)
+                assert bob.said() == "presents"
+                asker = User(BOB, """if 1:
+                    service = Service()
+                    for n in range(100):
+                        try: service.call("Coordination.Claim", intents=[{"path": M + "/doc", "access": "writing"}], timeout=0)
+                        except RuntimeError as error: pass
+                    say("asked"); hear()
+                    """)
+                assert asker.said() == "asked"
+                # 512 for each claim, of which the last ones are not put.
+                used = share(BOB, "waitingMessages")["used"]
+                assert 3_000 < used <= 4_096, used
+                asker.end(); bob.end()
+                eventually(lambda: share(BOB, "waitingMessages")["used"] == 0)
+                """#)
+        }
+
         @Test func listsThatAreKeptAreBounded() throws {
             let prepare = #"""
                 python3 -c 'import os
@@ -321,6 +348,32 @@ extension MountTests {
                 bob.end()
                 assert waiting.wait(60) == 0
                 eventually(lambda: share(BOB, "waitingLocks")["used"] == 0)
+                """#)
+        }
+
+        @Test func locksThatAreHeldAreBounded() throws {
+            try users(prepare: "truncate -s 1M doc other; chmod 666 doc other", #"""
+                bob = User(BOB, """if 1:
+                    import fcntl, errno
+                    file, made = open("doc", "r+"), 0
+                    try:
+                        while made < 20_000: fcntl.lockf(file, fcntl.LOCK_EX, 1, 2 * made); made += 1
+                    except OSError as error: say(made, error.strerror)
+                    # One lock would become two.
+                    fcntl.lockf(file, fcntl.LOCK_UN, 1, 0)
+                    fcntl.lockf(file, fcntl.LOCK_EX, 100, 100_000)
+                    try: fcntl.lockf(file, fcntl.LOCK_UN, 1, 100_050)
+                    except OSError as error: say(error.strerror)
+                    hear()
+                    """)
+                assert bob.said() == "10000 No locks available"
+                assert bob.said() == "No locks available"
+                assert share(BOB, "heldLocks")["used"] == 10_000, share(BOB, "heldLocks")
+                assert sh(BOB, "flock other true").returncode != 0
+                out(ALICE, "flock other true")
+                bob.end()
+                eventually(lambda: share(BOB, "heldLocks")["used"] == 0)
+                out(BOB, "flock other true")
                 """#)
         }
 

@@ -1,0 +1,106 @@
+import CLinux
+import Glibc
+public import StorePrimitives
+import Synchronization
+
+/// The file systems mounted inside a store that a server answers for: FUSE, and those of other machines. A user may have mounted one, and may
+/// have it never answer, as may a machine that is away. So nothing that users share looks into them: they are no part of the index, of
+/// snapshots and of claims, and documents there are written in place. Requests on them wait on threads of their own (`RequestShares`).
+///
+/// What is mounted in the mount itself, later, is never met: the kernel does not ask the daemon about it.
+public final class ServedMounts: Sendable {
+    private struct State {
+        /// `major:minor`.
+        var devices: Set<UInt64> = []
+        var places: [StorePath] = []
+    }
+
+    /// The table of mounts, whose changes poll(2) tells (proc(5), mountinfo).
+    private let table: Descriptor?
+    private let store: [UInt8]
+    private let count = Atomic<Int>(0)
+    /// On the monotonic clock, in nanoseconds.
+    private let lastRefresh = Atomic<Int64>(0)
+    /// Leaf.
+    private let state = Mutex(State())
+
+    /// As mount(8) names them. Not `fuseblk`: only root mounts a disk.
+    private static let types: Set<String> = [
+        "fuse", "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "afs", "coda", "gfs2", "ocfs2", "lustre", "gpfs", "beegfs", "vboxsf",
+        "autofs",
+    ]
+
+    /// - Parameter store: its folder, which may be an O_PATH descriptor.
+    public init(inside store: Descriptor) {
+        table = try? Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)
+        var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let length = path.withUnsafeMutableBytes { bytes in
+            cl_readlinkat(AT_FDCWD, "/proc/self/fd/\(store.number)", bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+        self.store = Array(path.prefix(max(0, length)))
+        read()
+    }
+
+    /// Whether there were any ten milliseconds ago: for requests of which there are many, as this takes two atomic loads.
+    public var areSome: Bool {
+        if cl_monotonic_ns() - lastRefresh.load(ordering: .relaxed) > 10_000_000 { refresh() }
+        return count.load(ordering: .relaxed) > 0
+    }
+
+    /// Their mount points. One poll(2).
+    public var places: [StorePath] {
+        refresh()
+        return state.withLock { $0.places }
+    }
+
+    /// Whether the path is one's mount point, or inside. One poll(2); linear in the number of such mounts.
+    public func contain(_ path: StorePath) -> Bool { path.isAmong(places) }
+
+    /// Whether a file of this device (statx(2)) is on one.
+    public func contain(device: UInt64) -> Bool {
+        refresh()
+        let key = Self.key(cl_dev_major(dev_t(device)), cl_dev_minor(dev_t(device)))
+        return state.withLock { $0.devices.contains(key) }
+    }
+
+    private static func key(_ major: UInt32, _ minor: UInt32) -> UInt64 { UInt64(major) << 32 | UInt64(minor) }
+
+    private func refresh() {
+        guard let table else { return }
+        lastRefresh.store(cl_monotonic_ns(), ordering: .relaxed)
+        var poll = pollfd(fd: table.number, events: Int16(truncatingIfNeeded: POLLPRI), revents: 0)
+        if Glibc.poll(&poll, 1, 0) > 0 { read() }
+    }
+
+    private func read() {
+        let entries = MountTable.current().entries
+        let byID = Dictionary(entries.map { ($0.id, $0) }) { one, _ in one }
+        /// Mounted in Quire's mount, perhaps of this store.
+        func isInQuire(_ entry: MountTable.Entry) -> Bool {
+            var current = entry
+            for _ in entries {
+                guard let parent = byID[current.parentID], parent.id != current.id else { return false }
+                if parent.isQuire { return true }
+                current = parent
+            }
+            return false
+        }
+        let served = entries.filter { entry in
+            (Self.types.contains(entry.fileSystemType) || entry.fileSystemType.hasPrefix("fuse.")) && !entry.isQuire && isInside(entry.mountPoint)
+                && !isInQuire(entry)
+        }
+        let places = served.map { StorePath(unchecked: Array($0.mountPoint.dropFirst(store.count + 1))) }
+        let devices = Set(served.map { Self.key($0.major, $0.minor) })
+        state.withLock { ($0.devices, $0.places) = (devices, places) }
+        count.store(places.count, ordering: .relaxed)
+    }
+
+    private func isInside(_ path: [UInt8]) -> Bool {
+        path.count > store.count + 1 && path.starts(with: store) && path[store.count] == UInt8(ascii: "/")
+    }
+}
+
+extension StorePath {
+    /// Whether it is one of some places, or inside.
+    public func isAmong(_ places: [StorePath]) -> Bool { places.contains { self == $0 || isInside($0) } }
+}
