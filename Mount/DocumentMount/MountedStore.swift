@@ -12,7 +12,7 @@ public import SystemPackage
 /// One mounted store: the parts put together, served, and taken apart.
 public final class MountedStore: Sendable {
     let configuration: MountConfiguration
-    /// What users have of what is bounded for each; the table is `BoundedResource`.
+    /// How much each user has of the bounded resources; their table is `BoundedResource`.
     public let shares: UserShares
     let fileSystem: MountedFileSystem
     let indexer: Indexer

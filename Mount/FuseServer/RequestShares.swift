@@ -23,8 +23,8 @@ public struct RequestShare: Hashable, Sendable {
 ///
 /// Requests that were put aside are handed on as others of the same end, of each user in the order it came. A request that has waited too long is answered
 /// EBUSY; one whose caller is being killed, EINTR. RELEASE and FORGET, which may free a large file's blocks, have a share of their own, of
-/// which one user's have a third, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody has too much a
-/// request costs one atomic load.
+/// which one user's have a third, and wait for nothing else: for what is under way may wait for them. INTERRUPT never waits. While nobody
+/// has too much a request costs one atomic load.
 ///
 /// Knows no clock: times are the caller's, in nanoseconds.
 package final class RequestShares: @unchecked Sendable {

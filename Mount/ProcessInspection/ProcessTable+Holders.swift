@@ -88,8 +88,11 @@ private struct Births {
     var holders = Holders()
     private var scanned = 0
     private var passed = 0
-    /// The users that the known processes are; empty if that is not to be seen.
-    private let users: Set<uid_t>
+    /// The users that the known processes are; empty if that is not to be seen. Read when a process is met that was started since: after most
+    /// saves there is none.
+    private lazy var users = known.map(\.id).reduce(into: skipped.map { Set(table.users(of: $0)) } ?? []) {
+        $0.formUnion(table.users(of: $1))
+    }
     /// Processes of other users that have been found to descend from none of the known ones.
     private var strangers: Set<pid_t> = []
 
@@ -111,7 +114,6 @@ private struct Births {
         self.known = known
         self.skipped = skipped
         self.moment = moment
-        users = known.map(\.id).reduce(into: skipped.map { Set(table.users(of: $0)) } ?? []) { $0.formUnion(table.users(of: $1)) }
     }
 
     mutating func scan(after last: Int32, through now: Int32) {

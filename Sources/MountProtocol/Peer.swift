@@ -15,8 +15,8 @@ public struct Peer: Sendable {
     private let process: PeerProcess
 
     /// When that process was started, in clock ticks since boot: with the number it names the process for ever. Nil if it had ended before
-    /// this was asked first; whoever holds the connection is then no process that is known. Reads /proc that time, which may take as long as that process likes: not for a
-    /// thread that serves other users.
+    /// this was asked first; the holder of the connection is then no process that is known. Reads /proc that time, which may take as long as
+    /// that process likes: not for a thread that serves other users.
     public var start: UInt64? { process.start }
 
     public init(uid: UInt32, gid: UInt32, groups: [UInt32], pid: Int32, start: UInt64?) {

@@ -24,6 +24,14 @@ extension FileStatus {
         _ = try check(result)
     }
 
+    /// Of what has a name in a folder, as the kernel knows it (AT_STATX_DONT_SYNC): no server is asked.
+    ///
+    /// - Parameter name: empty: of the folder itself, which may be any open file.
+    public init(knownOf name: UnsafePointer<CChar>, in folder: borrowing Descriptor) throws(Errno) {
+        self.init()
+        _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW | CL_AT_EMPTY_PATH | CL_AT_STATX_DONT_SYNC, &self))
+    }
+
     /// A bit of S_IFMT.
     public var type: mode_t { st.st_mode & S_IFMT }
     public var isRegular: Bool { type == S_IFREG }

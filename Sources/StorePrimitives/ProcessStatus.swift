@@ -7,24 +7,40 @@ import Glibc
 /// other users' processes.
 public struct ProcessStatus: Sendable {
     /// R runnable, D waiting for a disk, a file system or a lock, and others.
-    public let state: Character
-    public let parent: pid_t
+    public private(set) var state: Character = "?"
+    /// The process that a thread is of; 0 if that is not told.
+    public private(set) var group: pid_t = 0
+    public private(set) var parent: pid_t = 0
+    /// The file system uid, by which the kernel names the maker of a request.
+    public private(set) var user: uid_t?
+    public private(set) var groups: [gid_t] = []
 
     /// Nil if the process is gone or not to be seen.
     public init?(of process: pid_t) {
-        guard let text = try? WholeFile.read("/proc/\(process)/status") else { return nil }
-        var (state, parent): (Character?, pid_t?)
+        guard process > 0, let text = try? WholeFile.read("/proc/\(process)/status"), !text.isEmpty else { return nil }
+        // As bytes: it has some sixty lines, and events look at it often.
         for line in text.split(separator: UInt8(ascii: "\n")) {
-            let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            guard let name = words.first, let value = words.dropFirst().first else { continue }
-            if name.elementsEqual("State:".utf8) {
-                state = value.first.map { Character(UnicodeScalar($0)) }
-            } else if name.elementsEqual("PPid:".utf8) {
-                parent = pid_t(String(decoding: value, as: UTF8.self))
-                break
+            if line.starts(with: "State:".utf8) {
+                state = Self.words(line).first?.first.map { Character(UnicodeScalar($0)) } ?? "?"
+            } else if line.starts(with: "Tgid:".utf8) {
+                group = Self.numbers(line).first.map { pid_t(bitPattern: $0) } ?? 0
+            } else if line.starts(with: "PPid:".utf8) {
+                parent = Self.numbers(line).first.map { pid_t(bitPattern: $0) } ?? 0
+            } else if line.starts(with: "Uid:".utf8) {
+                let users = Self.numbers(line)
+                user = users.count == 4 ? users.last : nil
+            } else if line.starts(with: "Groups:".utf8) {
+                groups = Self.numbers(line)
             }
         }
-        guard let state, let parent else { return nil }
-        (self.state, self.parent) = (state, parent)
+    }
+
+    /// The words behind a line's first.
+    private static func words(_ line: ArraySlice<UInt8>) -> ArraySlice<ArraySlice<UInt8>> {
+        line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.dropFirst()
+    }
+
+    private static func numbers(_ line: ArraySlice<UInt8>) -> [UInt32] {
+        words(line).compactMap { UInt32(String(decoding: $0, as: UTF8.self)) }
     }
 }

@@ -32,7 +32,7 @@ final class EventProcesses: Sendable {
         let now = Clock.now
         let found = known.withLock { $0[thread] }.flatMap { user == nil || $0.user == user ? $0 : nil }
         if let found, now - found.since < Self.lifetime { return found.origin }
-        guard let status = ProcessFacts.status(of: thread), let fileUser = status.user, user == nil || user == fileUser,
+        guard let status = ProcessStatus(of: thread), let fileUser = status.user, user == nil || user == fileUser,
             let name = ProcessFacts.name(of: status.group)
         else { return found.flatMap { now - $0.since < Self.memory ? $0.origin : nil } }
         let origin = StoreEvent.Origin.process(id: status.group, user: fileUser, name: name)

@@ -15,7 +15,7 @@ struct ReaderProcess: Sendable {
 
     /// Reads /proc: some 30 µs.
     init(of caller: Caller) {
-        guard let group = ProcessFacts.status(of: caller.thread)?.group, group > 0,
+        guard let group = ProcessStatus(of: caller.thread)?.group, group > 0,
             let process = ProcessStat(of: group)
         else {
             groups = [.departed(UserID(caller.uid))]

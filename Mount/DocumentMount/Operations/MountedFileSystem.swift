@@ -161,7 +161,7 @@ final class MountedFileSystem: FileSystemOperations {
             // Whoever changes names here may be held up.
             if attempt > 10 { usleep(100) }
             let moment = parent.nameChanges.now
-            let status = try isServed(name, in: parent) ? Self.knownStatus(of: name, in: folder) : FileStatus(of: name, in: folder)
+            let status = try isServed(name, in: parent) ? FileStatus(knownOf: name, in: folder) : FileStatus(of: name, in: folder)
             let (node, lookupResult) = seen(name, in: parent, status, since: moment)
             noteLookup(of: node, caller)
             // Another file, or a version, may be put under a name here, perhaps this one, between the lookup and now.
@@ -202,10 +202,10 @@ final class MountedFileSystem: FileSystemOperations {
     private func lookUpStanding(
         _ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller
     ) throws(Errno) -> Entry {
-        // What the kernel knows will do: a file system that is mounted there may never answer.
+        // A file system that is mounted there may never answer: it is not asked while all names stand still.
         guard !locator.isInner(parent.identity.device) else { throw .staleNFSFileHandle }
         let (node, status) = try locator.names.still { () throws(Errno) -> (Node, cl_status) in
-            let status = try Self.knownStatus(of: name, in: folder)
+            let status = try FileStatus(knownOf: name, in: folder)
             let (node, lookupResult) = seen(name, in: parent, status)
             noteLookup(of: node, caller)
             guard lookupResult != .gone else {
@@ -225,13 +225,6 @@ final class MountedFileSystem: FileSystemOperations {
         let served = saves.access.served
         guard served.areSome, let path = folder.path?.appending(EntryName(copying: name)) else { return false }
         return served.places.contains(path)
-    }
-
-    /// As the kernel knows it: no file system is asked.
-    private static func knownStatus(of name: BorrowedName, in folder: Descriptor) throws(Errno) -> cl_status {
-        var status = cl_status()
-        _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW | CL_AT_STATX_DONT_SYNC, &status))
-        return status
     }
 
     /// How often what a name stands for may have changed between its lookup and the next step.

@@ -28,7 +28,7 @@ extension MountedFileSystem {
         }
     }
 
-    /// What an open has waited for is over. On one of the threads `quire-opens`.
+    /// Resumes an open whose wait is over. On one of the threads `quire-opens`.
     func openAgain(_ open: WaitingOpen) {
         open.parked.end { reply in
             if open.isLate { return reply.fail(.resourceBusy) }

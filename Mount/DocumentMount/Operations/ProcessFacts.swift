@@ -4,36 +4,6 @@ import StorePrimitives
 
 /// What /proc tells of a process or thread. Never on the hot path.
 enum ProcessFacts {
-    struct Status {
-        var group: pid_t = 0
-        /// The file system uid, by which the kernel names who makes a request.
-        var user: uid_t?
-        var groups: [gid_t] = []
-    }
-
-    /// /proc/TID/status (proc(5)); nil if the thread is gone or not to be seen.
-    static func status(of thread: pid_t) -> Status? {
-        guard thread > 0, let text = try? WholeFile.read("/proc/\(thread)/status"), !text.isEmpty else { return nil }
-        var status = Status()
-        // As bytes: it has some sixty lines, and events look at it often.
-        for line in text.split(separator: UInt8(ascii: "\n")) {
-            if line.starts(with: "Tgid:".utf8) {
-                status.group = numbers(line).first.map { pid_t(bitPattern: $0) } ?? 0
-            } else if line.starts(with: "Uid:".utf8) {
-                let users = numbers(line)
-                status.user = users.count == 4 ? users[3] : nil
-            } else if line.starts(with: "Groups:".utf8) {
-                status.groups = numbers(line)
-            }
-        }
-        return status
-    }
-
-    /// Those behind a line's first word.
-    private static func numbers(_ line: ArraySlice<UInt8>) -> [UInt32] {
-        line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.dropFirst().compactMap { UInt32(String(decoding: $0, as: UTF8.self)) }
-    }
-
     /// Whether a thread is in an open(2) just now (proc(5), syscall). False if that is not to be seen: it takes the right to trace it.
     static func isOpening(_ thread: pid_t) -> Bool { call(of: thread).map { cl_opens_file($0) != 0 } ?? false }
 
@@ -48,7 +18,7 @@ enum ProcessFacts {
     /// Whether it has a processor, or waits for one, for a page that is being read, or for a FUSE request (proc(5), wchan): not if it
     /// sleeps, or waits for a lock. What a thread waits for is not to be seen without the right to trace it; then for neither.
     static func isUnderWay(_ thread: pid_t) -> Bool {
-        guard thread > 0, let status = ProcessStatus(of: thread) else { return false }
+        guard let status = ProcessStatus(of: thread) else { return false }
         guard status.state == "D" else { return status.state == "R" }
         return read("/proc/\(thread)/wchan").map { $0.hasPrefix("folio_wait") || $0 == "request_wait_answer" } ?? false
     }

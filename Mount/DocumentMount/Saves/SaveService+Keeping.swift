@@ -6,7 +6,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// What is kept of saves that were not published, and of versions that were replaced, for `quire recover`.
+/// Keeps the content of saves that were not published, and versions that were replaced, for `quire recover`.
 extension SaveService {
     /// Keeps what is to be kept when nobody has it open any more, if that is so.
     func keepNow(_ version: WorkingVersion, isLast: Bool = false) {

@@ -88,8 +88,8 @@ extension SavedDocument {
     /// A tenth of a second: most saves are over by then, and cost nothing more.
     private static let unnamedAge: Int64 = 100_000_000
 
-    /// What a save has written is to be found when this daemon is killed: a working copy that lasts gets a hidden name, which it will
-    /// need to be published in any case.
+    /// Gives a working copy that lasts a hidden name, by which it is found when this daemon is killed, and which it needs to be published in
+    /// any case.
     fileprivate func makeFindable() {
         let (working, published) = state.withLock { (Array($0.working.values), $0.published) }
         let unnamed = working.filter { $0.copy.age > Self.unnamedAge && !$0.copy.hasName }

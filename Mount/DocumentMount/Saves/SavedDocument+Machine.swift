@@ -59,7 +59,7 @@ extension SavedDocument {
 
     // MARK: - Facts
 
-    /// Who makes a request, as far as `machine` can need to know.
+    /// The process that makes a request, as far as the machine can need to know.
     func saver(_ caller: Caller) -> SaveCaller {
         let thread = ThreadID(caller.thread)
         guard let process = service.processes.process(of: caller.thread) else { return SaveCaller(thread: thread, process: nil) }

@@ -51,7 +51,7 @@ extension MountedStore: MountService {
         let isAccessible = recents.access.filter(handles.map(\.path), caller)
         return zip(handles, isAccessible).filter(\.1).map { entry, _ in
             let thread = entry.handle.caller.thread
-            let process = ProcessFacts.status(of: thread)?.group ?? thread
+            let process = ProcessStatus(of: thread)?.group ?? thread
             return MountStatus.OpenWriter(
                 path: place(entry.path), pid: process, process: ProcessFacts.name(of: process) ?? "", reason: entry.2.rawValue,
                 explanation: entry.2.sentence)

@@ -192,8 +192,7 @@ struct SnapshotWalk {
 
     /// Whether it is on a file system that a server answers for, which is not asked.
     private func isServed(_ inode: Descriptor) -> Bool {
-        var status = cl_status()
-        guard mayMeetServed, cl_statx(inode.number, "", CL_AT_EMPTY_PATH | CL_AT_STATX_DONT_SYNC, &status) == 0 else { return false }
+        guard mayMeetServed, let status = try? FileStatus(knownOf: "", in: inode) else { return false }
         return access.served.contain(device: FileIdentity(status).device)
     }
 

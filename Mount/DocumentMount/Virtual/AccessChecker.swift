@@ -150,7 +150,7 @@ private final class ThreadGroups: Sendable {
         {
             return found.groups
         }
-        let status = ProcessFacts.status(of: caller.thread)
+        let status = ProcessStatus(of: caller.thread)
         let groups = status?.user == caller.uid ? status?.groups ?? [] : []
         known.withLock { known in
             if known.count >= Self.capacity { known.removeAll() }

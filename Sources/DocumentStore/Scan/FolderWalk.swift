@@ -119,7 +119,7 @@ public final class FolderWalk {
         do throws(Errno) {
             let parent = try descriptor(ofFrame: top)
             // Before it is opened, which its server may not answer.
-            if let served, served.contain(StorePath(unchecked: path).appending(name)) { return nil }
+            if let places = served?.places, !places.isEmpty, StorePath(unchecked: path).appending(name).isAmong(places) { return nil }
             let descriptor = try OpenFolder.named(name, in: parent)
             if frames[top].pending.isEmpty { frames[top].descriptor = nil }
             let identity = FileIdentity(try FileStatus(of: descriptor))

@@ -17,7 +17,8 @@ public final class ServedMounts: Sendable {
 
     /// The table of mounts, whose changes poll(2) tells (proc(5), mountinfo).
     private let table: Descriptor?
-    private let store: [UInt8]
+    /// Nil if its path is not to be had: then none are known.
+    private let store: [UInt8]?
     private let count = Atomic<Int>(0)
     /// On the monotonic clock, in nanoseconds.
     private let lastRefresh = Atomic<Int64>(0)
@@ -33,11 +34,7 @@ public final class ServedMounts: Sendable {
     /// - Parameter store: its folder, which may be an O_PATH descriptor.
     public init(inside store: Descriptor) {
         table = try? Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)
-        var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let length = path.withUnsafeMutableBytes { bytes in
-            cl_readlinkat(AT_FDCWD, "/proc/self/fd/\(store.number)", bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
-        }
-        self.store = Array(path.prefix(max(0, length)))
+        self.store = try? DescriptorPath.read(store)
         read()
     }
 
@@ -73,6 +70,7 @@ public final class ServedMounts: Sendable {
     }
 
     private func read() {
+        guard let store else { return }
         let entries = MountTable.current().entries
         let byID = Dictionary(entries.map { ($0.id, $0) }) { one, _ in one }
         /// Mounted in Quire's mount, perhaps of this store.
@@ -85,18 +83,14 @@ public final class ServedMounts: Sendable {
             }
             return false
         }
-        let served = entries.filter { entry in
-            (Self.types.contains(entry.fileSystemType) || entry.fileSystemType.hasPrefix("fuse.")) && !entry.isQuire && isInside(entry.mountPoint)
-                && !isInQuire(entry)
+        var found = State()
+        for entry in entries where Self.types.contains(entry.fileSystemType) || entry.fileSystemType.hasPrefix("fuse.") {
+            guard let place = DescriptorPath.inside(store, entry.mountPoint), !place.isRoot, !entry.isQuire, !isInQuire(entry) else { continue }
+            found.devices.insert(Self.key(entry.major, entry.minor))
+            found.places.append(place)
         }
-        let places = served.map { StorePath(unchecked: Array($0.mountPoint.dropFirst(store.count + 1))) }
-        let devices = Set(served.map { Self.key($0.major, $0.minor) })
-        state.withLock { ($0.devices, $0.places) = (devices, places) }
-        count.store(places.count, ordering: .relaxed)
-    }
-
-    private func isInside(_ path: [UInt8]) -> Bool {
-        path.count > store.count + 1 && path.starts(with: store) && path[store.count] == UInt8(ascii: "/")
+        count.store(found.places.count, ordering: .relaxed)
+        state.withLock { $0 = found }
     }
 }
 

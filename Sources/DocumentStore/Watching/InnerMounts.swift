@@ -44,37 +44,13 @@ package struct InnerMounts {
         "proc", "sysfs", "cgroup", "cgroup2", "autofs", "devpts", "nfs", "nfs4", "cifs",
     ]
 
-    /// The mounts below `prefix`. A line is: id, parent, device, root, mount point, options, optional fields, `-`, type, ...
+    /// The mounts below `prefix`.
     package static func parse(_ table: [UInt8], storedAt prefix: [UInt8]) -> [InnerMount] {
-        var found: [InnerMount] = []
-        for line in table.split(separator: UInt8(ascii: "\n")) {
-            let fields = line.split(separator: UInt8(ascii: " "))
-            guard fields.count > 6, let id = UInt64(String(decoding: fields[0], as: UTF8.self)),
-                let path = DescriptorPath.inside(prefix, unescaped(fields[4])), !path.isRoot,
-                let dash = fields[6...].firstIndex(where: { $0.elementsEqual("-".utf8) }), dash + 1 < fields.count
-            else { continue }
-            let type = String(decoding: fields[dash + 1], as: UTF8.self)
-            if leftOut.contains(type) || type.hasPrefix("fuse") { continue }
-            found.append(InnerMount(id: id, path: path))
+        MountTable(parsing: table).entries.compactMap { entry in
+            guard let id = UInt64(exactly: entry.id), let path = DescriptorPath.inside(prefix, entry.mountPoint), !path.isRoot,
+                !leftOut.contains(entry.fileSystemType), !entry.fileSystemType.hasPrefix("fuse")
+            else { return nil }
+            return InnerMount(id: id, path: path)
         }
-        return found
-    }
-
-    /// Space, tab, newline and backslash stand in the table as a backslash and three octal digits.
-    private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
-        var result: [UInt8] = []
-        var rest = field
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(3)
-            if byte == UInt8(ascii: "\\"), digits.count == 3,
-                let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
-            {
-                result.append(code)
-                rest = rest.dropFirst(3)
-            } else {
-                result.append(byte)
-            }
-        }
-        return result
     }
 }
