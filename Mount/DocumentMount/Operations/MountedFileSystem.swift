@@ -14,6 +14,8 @@ final class MountedFileSystem: FileSystemOperations {
     let locator: Locator
     /// The folder that is presented, opened before a mount could cover it.
     let store: Descriptor
+    /// Whether no other machine and no FUSE server answers for the store's own file system.
+    private let isLocal: Bool
     let privileges: Privileges
     let virtualFolders: VirtualFolders?
     /// Nil without virtual folders.
@@ -52,6 +54,7 @@ final class MountedFileSystem: FileSystemOperations {
         table = NodeTable(root: root, folders: folders)
         locator = Locator(root: root.identity, folders: folders)
         self.store = store
+        isLocal = !RemoteFileSystem.holds(store)
         self.privileges = privileges
         self.journal = journal
         self.tags = tags
@@ -161,7 +164,7 @@ final class MountedFileSystem: FileSystemOperations {
             // Whoever changes names here may be held up.
             if attempt > 10 { usleep(100) }
             let moment = parent.nameChanges.now
-            let status = try isServed(name, in: parent) ? FileStatus(knownOf: name, in: folder) : FileStatus(of: name, in: folder)
+            let status = try isKnown(name, in: parent) ? FileStatus(knownOf: name, in: folder) : FileStatus(of: name, in: folder)
             let (node, lookupResult) = seen(name, in: parent, status, since: moment)
             noteLookup(of: node, caller)
             // Another file, or a version, may be put under a name here, perhaps this one, between the lookup and now.
@@ -217,6 +220,12 @@ final class MountedFileSystem: FileSystemOperations {
         guard var entry = entry(for: node, status, caller) else { throw .staleNFSFileHandle }
         (entry.validity, entry.attributes.validity) = (.none, .none)
         return entry
+    }
+
+    /// Whether what the kernel knows of a name is all there is to know, or all that is to be asked: a local file system has nothing else, and
+    /// a file system that was just mounted there is asked nothing either.
+    private func isKnown(_ name: BorrowedName, in folder: Node) -> Bool {
+        isLocal && !locator.isInner(folder.identity.device) || isServed(name, in: folder)
     }
 
     /// Whether a file system is mounted under the name that a server answers for. On a plain folder to look the name up, or to list its folder,

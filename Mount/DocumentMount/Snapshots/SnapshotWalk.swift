@@ -18,7 +18,6 @@ struct SnapshotWalk {
     private let worksFor: @Sendable (ClaimID) -> Bool
     /// The regular files, pinned: unpin them when the walk is of no use.
     private(set) var documents: [SnapshotEntry] = []
-    private let mayMeetServed: Bool
     /// How many files and folders.
     private var count = 0
     /// What stood at the paths asked for.
@@ -40,7 +39,6 @@ struct SnapshotWalk {
         worksFor: @escaping @Sendable (ClaimID) -> Bool
     ) {
         self.worksFor = worksFor
-        mayMeetServed = !access.served.places.isEmpty
         self.table = table
         self.pins = pins
         self.access = access
@@ -51,6 +49,8 @@ struct SnapshotWalk {
     /// What stands at a path, with all that is in it; nil if there is nothing. `key` is the claim's: each item gets one made of it
     /// and its number. Throws .tooManyOpenFiles if the share has no room, .isDirectory for a folder that is not to be taken.
     mutating func item(at path: StorePath, under store: Descriptor, key: [UInt8]) throws(Errno) -> (any VirtualItem)? {
+        // It may have been mounted since the claim was asked for.
+        guard !access.served.contain(path) else { return nil }
         guard let folder = try Self.folder(path.parent, under: store) else {
             named.append(Named(folder: path.parent, folderIdentity: nil, name: nil, identity: nil))
             return nil
@@ -66,8 +66,9 @@ struct SnapshotWalk {
         named.append(
             Named(folder: path.parent, folderIdentity: Self.identity(of: folder), name: place, identity: inode.flatMap(Self.identity)))
         guard let inode else { return nil }
-        guard share.takeFile() else { throw .tooManyOpenFiles }
-        let one = try self.found(inode)
+        // The folder and what is in it.
+        for _ in 0..<2 { try take() }
+        let one = Found(inode: inode, status: try FileStatus(of: inode))
         let found = try item(one, in: folder, mayBeUsed: maySearch(path.parent, folder) && mayBeUsed([one]) == [true], key: key)
         while let (folder, inode) = unlisted.popLast() { folder.fill(try entries(of: inode, key: key)) }
         return found
@@ -123,10 +124,8 @@ struct SnapshotWalk {
         var isFolder: Bool { status.isFolder }
     }
 
-    private func found(_ inode: Descriptor) throws(Errno) -> Found {
+    private func take() throws(Errno) {
         guard share.takeFile() else { throw .tooManyOpenFiles }
-        let status = try FileStatus(of: inode)
-        return Found(inode: inode, status: status)
     }
 
     /// Whether the holder may search the folders of a path: they may have been closed since the claim was asked for.
@@ -176,12 +175,19 @@ struct SnapshotWalk {
             if !Self.isDot(entry.name) { names.append(EntryName(copying: entry.name)) }
         }
         let staged = self.names(stagedIn: folder)
-        var inside: [(name: EntryName, found: Found)] = []
+        var opened: [(name: EntryName, inode: Descriptor)] = []
         for name in names.compactMap({ shownName(of: $0, in: staged) }) {
             guard let place = place(of: name, in: staged) else { continue }
             // What is gone since it was listed the check of the folder's times will tell.
-            guard let inode = try Self.opened(place, in: folder), !isServed(inode) else { continue }
-            inside.append((name, try found(inode)))
+            guard let inode = try Self.opened(place, in: folder) else { continue }
+            try take()
+            opened.append((name, inode))
+        }
+        // Asked only now: what was opened on such a file system is known for it, even if that was mounted a moment ago.
+        let mayBeServed = !access.served.places.isEmpty
+        var inside: [(name: EntryName, found: Found)] = []
+        for (name, inode) in opened where !mayBeServed || !isServed(inode) {
+            inside.append((name, Found(inode: inode, status: try FileStatus(of: inode))))
         }
         var entries: [(EntryName, any VirtualItem)] = []
         for ((name, found), mayBeUsed) in zip(inside, mayBeUsed(inside.map(\.found))) {
@@ -192,7 +198,7 @@ struct SnapshotWalk {
 
     /// Whether it is on a file system that a server answers for, which is not asked.
     private func isServed(_ inode: Descriptor) -> Bool {
-        guard mayMeetServed, let status = try? FileStatus(knownOf: "", in: inode) else { return false }
+        guard let status = try? FileStatus(knownOf: "", in: inode) else { return false }
         return access.served.contain(device: FileIdentity(status).device)
     }
 

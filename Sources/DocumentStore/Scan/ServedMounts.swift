@@ -15,8 +15,9 @@ public final class ServedMounts: Sendable {
         var places: [StorePath] = []
     }
 
-    /// The table of mounts, whose changes poll(2) tells (proc(5), mountinfo).
-    private let table: Descriptor?
+    /// The table of mounts, whose changes poll(2) tells (proc(5), mountinfo). It tells each once, so the lock is held until the table is read:
+    /// a thread that polls then would be told of nothing, and go by the mounts of before. Taken before `state`.
+    private let table: Mutex<Descriptor?>
     /// Nil if its path is not to be had: then none are known.
     private let store: [UInt8]?
     private let count = Atomic<Int>(0)
@@ -33,7 +34,7 @@ public final class ServedMounts: Sendable {
 
     /// - Parameter store: its folder, which may be an O_PATH descriptor.
     public init(inside store: Descriptor) {
-        table = try? Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)
+        table = Mutex(try? Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY))
         self.store = try? DescriptorPath.read(store)
         read()
     }
@@ -63,10 +64,12 @@ public final class ServedMounts: Sendable {
     private static func key(_ major: UInt32, _ minor: UInt32) -> UInt64 { UInt64(major) << 32 | UInt64(minor) }
 
     private func refresh() {
-        guard let table else { return }
-        lastRefresh.store(cl_monotonic_ns(), ordering: .relaxed)
-        var poll = pollfd(fd: table.number, events: Int16(truncatingIfNeeded: POLLPRI), revents: 0)
-        if Glibc.poll(&poll, 1, 0) > 0 { read() }
+        table.withLock { table in
+            guard let table else { return }
+            lastRefresh.store(cl_monotonic_ns(), ordering: .relaxed)
+            var poll = pollfd(fd: table.number, events: Int16(truncatingIfNeeded: POLLPRI), revents: 0)
+            if Glibc.poll(&poll, 1, 0) > 0 { read() }
+        }
     }
 
     private func read() {
