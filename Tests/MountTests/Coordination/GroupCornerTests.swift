@@ -133,7 +133,7 @@ extension MountTests {
             try run(kind, """
                 for n in 1 2 3 4 5 6; do
                     inside <<<"(sleep 0.0$n; echo late \\$BASHPID >one) >/dev/null 2>&1 & echo at once >two"
-                    sleep 0.2; grep -q late one; [ "$(cat two)" = 'at once' ]
+                    eventually grep -q late one; [ "$(cat two)" = 'at once' ]
                     inside <<<'echo next >one'; [ "$(cat one)" = next ]
                 done
                 """)

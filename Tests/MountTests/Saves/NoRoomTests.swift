@@ -118,8 +118,17 @@ extension MountTests {
         func theNextSaveHasTheRoomOfAFailedOneByFtruncate(kind: SaveMount, disk: Disk) throws {
             try withSmallStore(kind, disk) { (mount: Mount) throws in
                 #expect(try mount.python("""
-                    import os, subprocess, time
+                    import os, time
                     open("doc", "w").write("old" * 1000)
+                    # Started before: room is waited for a second from when the failed save is given up.
+                    begins, begin = os.pipe()
+                    if (other := os.fork()) == 0:
+                        os.read(begins, 1)
+                        status = 1
+                        try:
+                            with open("doc", "w") as file: file.write("x" * 108894)
+                            status = 0
+                        finally: os._exit(status)
                     path = os.open("doc", os.O_PATH)
                     file = os.open("doc", os.O_RDWR); os.ftruncate(file, 0)
                     try:
@@ -127,9 +136,8 @@ extension MountTests {
                     except OSError as error: print(error.strerror)
                     try: os.close(file)
                     except OSError: pass
-                    other = subprocess.Popen(["sh", "-c", "seq 20000 >doc"])
-                    time.sleep(0.3); os.close(path)
-                    print(other.wait(), os.stat("doc").st_size)
+                    os.write(begin, b"x"); time.sleep(0.2); os.close(path)
+                    print(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]), os.stat("doc").st_size)
                     """) == "\(disk == .btrfsQuota ? "Disk quota exceeded" : "No space left on device")\n0 108894")
                 #expect(try mount.shell("quire status \"$M\" | grep -o 'live.noRoom [0-9]*' || true") == "")
             }
