@@ -31,12 +31,12 @@ public final class MountedStore: Sendable {
     /// cover it. Throws a failure that names the path and the remedy; nothing is then mounted.
     public init(configuration: MountConfiguration, log: Logger) throws(MountFailure) {
         self.log = log
-        let store = try Self.openStore(configuration)
-        guard let status = try? FileStatus(of: store) else {
+        let store = SharedStore(try Self.openStore(configuration))
+        guard let status = try? FileStatus(of: store.root) else {
             throw MountFailure("\(configuration.storeText): cannot be read")
         }
-        self.configuration = Self.readOnlyIfStoreIs(configuration, store, log)
-        let hasAttributes = (try? XattrSupport.probe(store)) ?? false
+        self.configuration = Self.readOnlyIfStoreIs(configuration, store.root, log)
+        let hasAttributes = (try? XattrSupport.probe(store.root)) ?? false
         if !hasAttributes {
             log.warning("\(configuration.storeText): this file system keeps no extended attributes; tags live in the index alone")
         }
@@ -46,18 +46,17 @@ public final class MountedStore: Sendable {
 
         shares = Self.shares(configuration)
         let index = try Self.openIndex(configuration, shares.accounts, log)
-        let kernelNames = KernelNames(store: store, log: log)
+        let kernelNames = KernelNames(store: store.root, log: log)
         self.kernelNames = kernelNames
         events = EventHub(
             accounts: shares.accounts, isForOne: !configuration.options.allowOther,
             document: { path in index.isTemporary ? nil : (try? index.document(at: path))?.id.rawValue },
-            folder: { path in (try? path.parent.held(in: store)).flatMap { FileIdentity(of: $0) } },
+            folder: { path in (try? store.held(path.parent)).flatMap { FileIdentity(of: $0) } },
             kernelNames: kernelNames)
         let journal = ChangeJournal(events: events)
-        let served = ServedMounts(inside: store)
-        let reader = StoreReader(store: store, hasAttributes: hasAttributes, served: served)
+        let reader = StoreReader(store: store, hasAttributes: hasAttributes)
         indexer = Indexer(index: index, reader: reader, journal: journal, log: log)
-        let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers, served: served)
+        let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers)
         let tags = TagStore(indexer: indexer, access: access)
         tagFolders = TagFolders(
             tags: tags, indexer: indexer, access: access, shares: shares, prefixes: [configuration.mountPoint, configuration.store])
@@ -74,7 +73,7 @@ public final class MountedStore: Sendable {
                     isStoreInUse: { [journal] in journal.isInUse }),
                 mountPoint: configuration.mountPoint, access: access, isListed: configuration.options.virtualFolders == .listed)
 
-        let isRemote = RemoteFileSystem.holds(store)
+        let isRemote = store.root.mountKind != .local
         if isRemote {
             log.notice("\(configuration.storeText) is on a network file system: changes by other machines show after a second")
         }
@@ -83,7 +82,7 @@ public final class MountedStore: Sendable {
             fileSystem = try MountedFileSystem(
                 store: store, storeName: Self.lastName(of: configuration.mountPoint), rootStatus: status, privileges: privileges,
                 virtualFolders: virtualFolders, journal: journal, tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
-                cacheTime: isRemote ? CacheTime(seconds: 1) : .untilNotified, folderCapacity: Self.folderCapacity,
+                cacheTime: isRemote ? MountedFileSystem.remoteCacheTime : .untilNotified, folderCapacity: Self.folderCapacity,
                 versions: versions, options: configuration.options, shares: shares, session: SessionReference(), log: log)
         } catch {
             throw MountFailure("\(configuration.storeText): /proc is not to be read: \(error); Quire needs it to tell who saves")
@@ -123,7 +122,7 @@ public final class MountedStore: Sendable {
         kernelNames.start(at: session.place, configuration.startReplay)
         let changes = OutsideChangeHandler(fileSystem: fileSystem, indexer: indexer)
         do throws(Errno) {
-            let started = try StoreWatcher(root: fileSystem.store, log: log) { changes.handle($0) }
+            let started = try StoreWatcher(fileSystem.store, log: log) { changes.handle($0) }
             if started.method == .inotify { fileSystem.ownRemovals.begin() }
             watcher.withLock { $0 = started }
         } catch {
@@ -208,9 +207,7 @@ public final class MountedStore: Sendable {
     private static func refuse(
         _ name: EntryName, in store: Descriptor, _ text: String, _ explanation: String
     ) throws(MountFailure) {
-        var status = cl_status()
-        let result = name.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        if result == 0 { throw MountFailure("\(text)/\(name): the store has an entry with the name \(explanation)") }
+        if (try? FileStatus(of: name, in: store)) != nil { throw MountFailure("\(text)/\(name): the store has an entry with the name \(explanation)") }
     }
 
     private static func lastName(of path: [UInt8]) -> EntryName {
@@ -234,11 +231,11 @@ public final class MountedStore: Sendable {
 
     /// Also completes what a crash cut short, before anybody sees documents in parts.
     private static func openVersions(
-        _ configuration: MountConfiguration, _ store: Descriptor, _ shares: UserShares, _ log: Logger
+        _ configuration: MountConfiguration, _ store: SharedStore, _ shares: UserShares, _ log: Logger
     ) throws(MountFailure) -> VersionStore {
         do throws(Errno) {
             let versions = try VersionStore(
-                root: store, stateFolder: configuration.stateFolder, limits: configuration.keptLimits, shares: shares)
+                store, stateFolder: configuration.stateFolder, limits: configuration.keptLimits, shares: shares)
             if !configuration.options.readOnly { report(versions.completeIntents(), to: log) }
             return versions
         } catch {

@@ -56,6 +56,7 @@ int cl_statx(int dirfd, const char *path, int flags, struct cl_status *out) {
     out->birth_ns =
         x.stx_mask & STATX_BTIME ? (int64_t)((uint64_t)x.stx_btime.tv_sec * 1000000000u + x.stx_btime.tv_nsec) : 0;
     out->mount_id = x.stx_mnt_id;
+    out->is_mount_root = (x.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
     return 0;
 }
 int cl_statx_fd(int fd, struct cl_status *out) { return cl_statx(fd, "", AT_EMPTY_PATH, out); }
@@ -175,8 +176,20 @@ const long CL_UTIME_NOW = UTIME_NOW, CL_UTIME_OMIT = UTIME_OMIT;
 #include <linux/openat2.h>
 int cl_open_beneath(int dirfd, const char *path, int flags) {
     struct open_how how = {
-        .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+        .flags = (uint64_t)(flags | O_CLOEXEC),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
     RETRIED((int)syscall(SYS_openat2, dirfd, path, &how, sizeof how));
+}
+int cl_open_on_mount(int dirfd, const char *name, int flags) {
+    if (flags & O_PATH) flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
+    struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV};
+    RETRIED((int)syscall(SYS_openat2, dirfd, name, &how, sizeof how));
+}
+int cl_mount_id(int fd, uint64_t *id) {
+    struct statx status;
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status) < 0) return -errno;
+    *id = status.stx_mnt_id;
+    return 0;
 }
 int cl_open_cached(int dirfd, const char *path, int flags) {
     struct open_how how = {

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-internal import Synchronization
+import Synchronization
 
 /// Lets threads wait for what other threads bring about. A thread that changes something pays one atomic load while none waits.
 ///

@@ -1,4 +1,5 @@
 internal import CLinux
+import Synchronization
 public import SystemPackage
 
 /// An open file descriptor, closed when the last reference goes. Shared between a node, its handles and calls under way, so
@@ -7,6 +8,8 @@ public final class Descriptor: Sendable {
     /// Valid while the object lives. Bind the object to a constant first: a temporary is gone, and its number closed, before
     /// the system call is made.
     public let number: Int32
+    /// The raw value of `mountKind`, once that was asked for.
+    private let knownKind = Atomic<UInt8>(0)
 
     /// Takes over an open descriptor.
     public init(owning number: Int32) {
@@ -15,6 +18,15 @@ public final class Descriptor: Sendable {
     }
 
     deinit { _ = cl_close(number) }
+
+    /// Who answers for the file system that it is on. Two system calls the first time, then a load. Asks no server.
+    public var mountKind: MountKind {
+        if let known = MountKind(rawValue: knownKind.load(ordering: .relaxed)) { return known }
+        var id: UInt64 = 0
+        let kind = cl_mount_id(number, &id) == 0 ? MountKinds.current.kind(ofMount: id) : .served
+        knownKind.store(kind.rawValue, ordering: .relaxed)
+        return kind
+    }
 }
 
 /// Turns `-errno` into a thrown error and anything else into the call's result.

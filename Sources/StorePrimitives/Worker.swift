@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// A named thread that does its work in rounds until it is stopped, and sleeps between them until it is woken.
 ///

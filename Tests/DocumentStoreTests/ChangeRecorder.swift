@@ -25,7 +25,7 @@ final class ChangeRecorder: Sendable {
         var options = StoreWatcher.Options()
         options.method = method
         adjust(&options)
-        watcher = try StoreWatcher(root: root, log: Logger(label: "test"), options: options) { changes in
+        watcher = try StoreWatcher(SharedStore(root), log: Logger(label: "test"), options: options) { changes in
             box.state.withLock { $0.changes.append(contentsOf: changes) }
         }
     }

@@ -94,7 +94,7 @@ struct MountedStoreTests {
         let folder = try TestFolder()
         try folder.shell("mkdir -p a/loop; touch a/file")
         let loop = try Mounted(folder, "a/loop", "--bind '\(folder.path)'")
-        let scan = StoreScan(root: folder.root)
+        let scan = StoreScan(folder.store)
         #expect(try scan.run(lowPriority: false) { _ in true })
         #expect(scan.counts == StoreScan.Counts(folders: 2, documents: 1, skipped: 1))
         withExtendedLifetime(loop) {}

@@ -10,7 +10,7 @@ struct StoreScanTests {
     private static func scan(
         _ folder: TestFolder, from start: StorePath = .root
     ) throws -> ([FileFacts], StoreScan.Counts) {
-        let scan = StoreScan(root: folder.root, startingAt: start)
+        let scan = StoreScan(folder.store, startingAt: start)
         var all: [FileFacts] = []
         let finished = try scan.run(lowPriority: false) { batch in
             all.append(contentsOf: batch)
@@ -86,7 +86,7 @@ struct StoreScanTests {
         let folder = try TestFolder()
         try folder.shell("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do touch file-$i; done")
         var sizes: [Int] = []
-        let whole = StoreScan(root: folder.root, batchSize: 5)
+        let whole = StoreScan(folder.store, batchSize: 5)
         let finished = try whole.run(lowPriority: false) { batch in
             sizes.append(batch.count)
             return true
@@ -94,7 +94,7 @@ struct StoreScanTests {
         #expect(finished)
         #expect(sizes == [5, 5, 2])
         sizes = []
-        let stopped = StoreScan(root: folder.root, batchSize: 5)
+        let stopped = StoreScan(folder.store, batchSize: 5)
         let finishedToo = try stopped.run(lowPriority: false) { batch in
             sizes.append(batch.count)
             return false
@@ -116,7 +116,7 @@ struct StoreScanTests {
             level = try Descriptor(opening: "de", in: level, flags: CL_O_PATH)
         }
         var most = 0
-        let scan = StoreScan(root: folder.root, batchSize: 10)
+        let scan = StoreScan(folder.store, batchSize: 10)
         _ = try scan.run(lowPriority: false) { _ in
             most = max(most, Self.descriptors(in: folder))
             return true
@@ -135,7 +135,7 @@ struct StoreScanTests {
             level = try Descriptor(opening: name, in: level, flags: CL_O_PATH)
         }
         var longest = 0
-        let scan = StoreScan(root: folder.root)
+        let scan = StoreScan(folder.store)
         _ = try scan.run(lowPriority: false) { batch in
             longest = max(longest, batch.map { $0.path.bytes.count }.max() ?? 0)
             return true

@@ -269,7 +269,7 @@ struct WatchedSetting: CustomTestStringConvertible, Sendable {
         var options = StoreWatcher.Options()
         options.method = setting.method
         holder.watcher.withLock { watcher in
-            watcher = try? StoreWatcher(root: folder.root, log: Logger(label: "test"), options: options) { _ in
+            watcher = try? StoreWatcher(folder.store, log: Logger(label: "test"), options: options) { _ in
                 holder.watcher.withLock { $0.take() }?.stop()
                 holder.stopped.store(true, ordering: .releasing)
             }
@@ -308,7 +308,7 @@ struct WatchedSetting: CustomTestStringConvertible, Sendable {
         let gate = Gate()
         var options = StoreWatcher.Options()
         options.method = .inotify
-        let watcher = try StoreWatcher(root: folder.root, log: Logger(label: "test"), options: options) { changes in
+        let watcher = try StoreWatcher(folder.store, log: Logger(label: "test"), options: options) { changes in
             gate.changes.withLock { $0.append(contentsOf: changes) }
             while gate.closed.load(ordering: .acquiring) { usleep(1_000) }
         }
@@ -338,7 +338,7 @@ struct WatchedSetting: CustomTestStringConvertible, Sendable {
 
     @Test func aLocalFileSystemShowsAllItsChanges() throws {
         let folder = try TestFolder()
-        #expect(!RemoteFileSystem.holds(folder.root))
+        #expect(folder.root.mountKind == .local)
         let recorder = try ChangeRecorder(folder.root, .inotify)
         #expect(recorder.watcher.seesRemoteChanges)
     }

@@ -1,4 +1,5 @@
 import CLinux
+import DocumentStore
 import Glibc
 import StorePrimitives
 import SystemPackage
@@ -9,6 +10,7 @@ final class TestFolder: Sendable {
     private let folder: TemporaryFolder
     var path: String { folder.path }
     let root: Descriptor
+    var store: SharedStore { SharedStore(root) }
 
     /// Ordinary disks keep /tmp; /dev/shm is a tmpfs.
     static let bases = ["/tmp", "/dev/shm"]

@@ -22,7 +22,7 @@ extension Coordinator {
     /// - Parameters:
     ///   - asksPresenters: whether it is one that presenters save for.
     func admit(_ open: WaitingOpen, of path: StorePath, asksPresenters: () -> Bool) -> Admission {
-        if let pass = passIfUnconcerned(path) { return .pass(pass) }
+        if let pass = passIfUnconcerned(path, open.node) { return .pass(pass) }
         let opener = writers.claimant(of: open.caller)
         let asksPresenters = open.reads && asksPresenters()
         var (excluding, saving) = (ItemRights(), ItemRights())
@@ -95,9 +95,9 @@ extension Coordinator {
     }
 
     /// Most documents are nobody's: for these no process has to be looked up.
-    private func passIfUnconcerned(_ path: StorePath) -> OpenPass? {
+    private func passIfUnconcerned(_ path: StorePath, _ node: Node) -> OpenPass? {
         let pass = passes.issue()
-        guard isClaimed(path) || isPresented(path) else { return pass }
+        guard isClaimed(path) || isPresented(path), !writers.saves.isServed(node) else { return pass }
         passed(pass)
         return nil
     }

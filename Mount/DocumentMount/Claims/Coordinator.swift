@@ -214,10 +214,10 @@ final class Coordinator: Sendable {
     }
 
     /// Whether a claim keeps others from writing an item. O(length of the path); waits for no change of claims.
-    func isClaimed(_ path: StorePath) -> Bool { claimedItems.keepWritersOut(of: path) && !access.served.contain(path) }
+    func isClaimed(_ path: StorePath) -> Bool { claimedItems.keepWritersOut(of: path) }
 
     /// Whether opens of an item ask presenters first. As `isClaimed`.
-    func isPresented(_ path: StorePath) -> Bool { askedItems.contains(path) && !access.served.contain(path) }
+    func isPresented(_ path: StorePath) -> Bool { askedItems.contains(path) }
 
     /// Something was moved: claims go with it, presenters when they are told. One check if nobody claims anything.
     func moved(from old: @autoclosure () -> StorePath?, to new: @autoclosure () -> StorePath?) {

@@ -39,5 +39,5 @@ extension AccessChecker {
         mayUseOrMake(user, path, W_OK) || owner(of: path.parent) == user.uid
     }
 
-    private func isThere(_ path: StorePath) -> Bool { (try? path.held(in: store)) != nil }
+    private func isThere(_ path: StorePath) -> Bool { (try? store.held(path)) != nil }
 }

@@ -157,10 +157,9 @@ final class OutsideChangeHandler: Sendable {
         var (isOwn, isThere, isContentTold) = (false, true, false)
         var isWrittenHere = false
         if let parent = fileSystem.table.known(change.folder), let folder = try? fileSystem.locator.folder(parent) {
-            var status = cl_status()
-            let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-            isThere = result == 0
-            if isThere, let node = fileSystem.table.known(FileIdentity(status)) {
+            let status = try? FileStatus(of: name, in: folder)
+            isThere = status != nil
+            if let status, let node = fileSystem.table.known(FileIdentity(status)) {
                 let found = forgetAttributes(
                     of: node, unlessTold: Node.Seen(status.st), mayBeWriters: change.kind == .contentChanged, notifier)
                 isOwn = found.isWritten || found.isTold && change.mayBeOwn

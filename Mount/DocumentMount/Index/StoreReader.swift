@@ -5,12 +5,11 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Looks at documents of the store by path. No symbolic link is followed and nothing outside the store is reached.
+/// Looks at documents of the store by path.
 struct StoreReader: Sendable {
-    let store: Descriptor
+    let store: SharedStore
     /// Whether tags are kept in the files' attributes; else the index alone has them.
     let hasAttributes: Bool
-    let served: ServedMounts
 
     enum StatResult {
         case document(ScannedDocument)
@@ -20,13 +19,13 @@ struct StoreReader: Sendable {
     }
 
     func status(at path: StorePath) -> StatResult {
-        guard let name = path.lastName, !served.contain(path) else { return .other }
+        guard let name = path.lastName else { return .other }
         do throws(Errno) {
-            let folder = try self.folder(path.parent)
+            let folder = try store.open(path.parent, flags: CL_O_PATH | O_DIRECTORY)
             guard let facts = try FileFacts.read(in: folder, name: name, path: path) else { return .other }
             return .document(ScannedDocument(facts, hasAttributes: hasAttributes))
         } catch {
-            return .nothing
+            return error == .improperLink ? .other : .nothing
         }
     }
 
@@ -38,19 +37,6 @@ struct StoreReader: Sendable {
         var mountID: Int32 = 0
         if cl_name_to_handle(file.number, "", CL_AT_EMPTY_PATH, &handle, &length, &mountID) < 0 { length = 0 }
         return DocumentIdentity(FileIdentity(status), handle: Array(handle[..<length]))
-    }
-
-    /// An O_PATH descriptor of a folder.
-    func folder(_ path: StorePath) throws(Errno) -> Descriptor {
-        if path.isRoot { return store }
-        return try open(path, flags: CL_O_PATH | O_DIRECTORY)
-    }
-
-    func open(_ path: StorePath, flags: Int32) throws(Errno) -> Descriptor {
-        let number = (path.bytes + [0]).withUnsafeBytes {
-            cl_open_beneath(store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, flags)
-        }
-        return Descriptor(owning: try check(number))
     }
 }
 

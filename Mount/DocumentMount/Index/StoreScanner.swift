@@ -114,7 +114,7 @@ final class StoreScanner: @unchecked Sendable {
 
     private func run(_ folder: StorePath) {
         indexer.catchUp()
-        let scan = StoreScan(root: indexer.reader.store, startingAt: folder, leavingOut: indexer.reader.served)
+        let scan = StoreScan(indexer.reader.store, startingAt: folder)
         state.withLock { state in
             if state.isOver { scan.stop() }
             state.current = scan
@@ -143,9 +143,9 @@ final class StoreScanner: @unchecked Sendable {
         }
     }
 
-    /// Whether there is no folder under the name any more, or the name is none that the store's file system takes.
+    /// Whether there is no folder under the name any more that is to be scanned, or the name is none that the store's file system takes.
     private static func isGone(_ error: Errno) -> Bool {
-        [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .fileNameTooLong].contains(error)
+        [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .fileNameTooLong, .improperLink].contains(error)
     }
 
     /// Returns whether the walk came to its end.

@@ -23,11 +23,11 @@ final class TagStore: Sendable {
 
     /// Changes a document's tags by `change`, which gets them in their order. The caller must be allowed to write the
     /// document. Throws .notPermitted for what is no document, .notSupported for one that the index
-    /// leaves out (`ServedMounts`), .permissionDenied, or setxattr(2)'s errno.
+    /// leaves out (`SharedStore`), .permissionDenied, or setxattr(2)'s errno.
     func change(_ path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
-        guard !reader.served.contain(path) else { throw .notSupported }
         // The file that the caller may write is the one that is changed: another may have the path a moment later.
         guard let file = access.held(path, by: caller, W_OK) else {
+            do throws(Errno) { _ = try reader.store.held(path) } catch .improperLink { throw .notSupported } catch {}
             throw access.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
         }
         let status = try FileStatus(of: file)

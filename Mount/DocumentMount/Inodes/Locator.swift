@@ -16,6 +16,7 @@ final class Locator: Sendable {
         device = root.device
     }
 
+
     /// The inode number as apps see it. A file system mounted inside the store has inode numbers of its own, which must not meet
     /// the store's: programs take two files of one device and inode for hard links.
     func presentedInode(_ inode: UInt64, on device: UInt64) -> UInt64 {
@@ -77,7 +78,8 @@ final class Locator: Sendable {
 
     /// What statx tells of the node now.
     func status(of node: Node) throws(Errno) -> cl_status {
-        if let status = statusAtHand(of: node) { return status }
+        // Of what is mounted on a name its folder tells what the kernel knows, and that may be nothing yet.
+        if let status = statusAtHand(of: node), !status.isMountRoot || !isInner(node.identity.device) { return status }
         let found: Descriptor
         do throws(Errno) {
             found = try searched(node, flags: CL_O_PATH)
@@ -98,8 +100,7 @@ final class Locator: Sendable {
         var status = cl_status()
         if let kept { return cl_statx_fd(kept.number, &status) == 0 ? status : nil }
         if let link, let parent = try? folder(link.parent) {
-            let result = link.name.withCString { cl_statx(parent.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-            if result == 0, FileIdentity(status) == node.identity { return status }
+            if let status = try? FileStatus(of: link.name, in: parent), FileIdentity(status) == node.identity { return status }
             // Another version has taken the name meanwhile.
             if let pinned = node.state.withLock({ $0.pinned }), cl_statx_fd(pinned.number, &status) == 0 { return status }
         }
@@ -146,15 +147,21 @@ final class Locator: Sendable {
         }
     }
 
-    /// Opens what has a name in a folder, if that is the node's file.
+    /// Opens what has a name in a folder, if that is the node's file. `flags` hold O_NOFOLLOW.
     func open(_ name: EntryName, in parent: Descriptor, flags: Int32, as node: Node) throws(Errno) -> Descriptor {
         // O_NONBLOCK: a FIFO put there from outside must not hold the thread; on a regular file it means nothing.
-        let opened = try name.withCString { (path) throws(Errno) in
-            try Descriptor(opening: path, in: parent, flags: flags | O_NONBLOCK)
+        let number = name.withCString { cl_open_on_mount(parent.number, $0, flags | O_NONBLOCK) }
+        guard number == -EXDEV else {
+            let opened = Descriptor(owning: try check(number))
+            guard FileIdentity(try FileStatus(of: opened)) == node.identity else { throw .staleNFSFileHandle }
+            return opened
         }
-        let status = try FileStatus(of: opened)
-        guard FileIdentity(status) == node.identity else { throw .staleNFSFileHandle }
-        return opened
+        // Something is mounted there, which is asked nothing until it is known to be the node's own.
+        let held = try name.withCString { (name) throws(Errno) in
+            try Descriptor(opening: name, in: parent, flags: CL_O_PATH | O_NOFOLLOW)
+        }
+        guard FileIdentity(try FileStatus(knownOf: held)) == node.identity else { throw .staleNFSFileHandle }
+        return try reopened(held, flags: flags | O_NONBLOCK)
     }
 
     /// Opens the file the slow way: by every name known, with no name changing meanwhile. Never from within `names.changing`.

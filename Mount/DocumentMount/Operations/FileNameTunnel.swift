@@ -198,7 +198,7 @@ final class FileNameTunnel: Sendable {
     fileprivate static func opened(
         _ name: UnsafePointer<CChar>, in folder: Descriptor, as identity: FileIdentity
     ) -> Descriptor? {
-        guard let file = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) else { return nil }
+        guard let file = try? Descriptor.named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) else { return nil }
         guard let status = try? FileStatus(of: file), FileIdentity(status) == identity else { return nil }
         return file
     }

@@ -13,9 +13,7 @@ final class MountedFileSystem: FileSystemOperations {
     let table: NodeTable
     let locator: Locator
     /// The folder that is presented, opened before a mount could cover it.
-    let store: Descriptor
-    /// Whether no other machine and no FUSE server answers for the store's own file system.
-    private let isLocal: Bool
+    let store: SharedStore
     let privileges: Privileges
     let virtualFolders: VirtualFolders?
     /// Nil without virtual folders.
@@ -40,21 +38,20 @@ final class MountedFileSystem: FileSystemOperations {
     let log: Logger
     let session: SessionReference
 
-    /// How long the kernel may rely on what it was told: for ever where every change is seen.
+    /// How long the kernel may rely on what it was told of the store's own file system: for ever where every change is seen.
     let cacheTime: CacheTime
 
     init(
-        store: Descriptor, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders.Parts?,
+        store: SharedStore, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders.Parts?,
         journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int,
         versions: VersionStore, options: MountOptions, shares: UserShares, session: SessionReference, log: Logger
     ) throws(Errno) {
         let root = Node(identity: FileIdentity(rootStatus), type: S_IFDIR, isRoot: true)
-        root.state.withLock { $0.folder = store }
+        root.state.withLock { $0.folder = store.root }
         let folders = FolderCache(capacity: folderCapacity)
         table = NodeTable(root: root, folders: folders)
         locator = Locator(root: root.identity, folders: folders)
         self.store = store
-        isLocal = !RemoteFileSystem.holds(store)
         self.privileges = privileges
         self.journal = journal
         self.tags = tags
@@ -81,7 +78,7 @@ final class MountedFileSystem: FileSystemOperations {
             table: table, locator: locator, store: versions, journal: journal, session: session,
             privileges: privileges, access: tags.access, options: options, shares: shares, replayer: replayer, log: log)
         snapshots = SnapshotService(
-            store: store, rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
+            rootName: storeName, table: table, locator: locator, writers: writers, saves: saves, locks: locks,
             session: session, access: tags.access, privileges: privileges, shares: shares)
         coordinator = Coordinator(
             events: journal.events, writers: DocumentWriters(saves: saves, handles: writers), snapshots: snapshots, shares: shares, access: tags.access,
@@ -140,7 +137,7 @@ final class MountedFileSystem: FileSystemOperations {
             // Of what comes by the node that has taken its place the kernel does not know here.
             return state.unheardWriters > 0 || state.hasOtherNames || hasLinks || isBeingSaved || node.isDisplaced.load(ordering: .relaxed)
         }
-        return Attributes(status: presented(status), validity: isShortlived ? .none : cacheTime)
+        return Attributes(status: presented(status), validity: isShortlived ? .none : cacheTime(of: node))
     }
 
     /// How many names a version is shown with, of which `counted` were found a moment ago: what is being saved has none yet,
@@ -155,8 +152,14 @@ final class MountedFileSystem: FileSystemOperations {
     func entry(for node: Node, _ status: cl_status) -> Entry {
         Entry(
             node: table.id(of: node), generation: node.generation, attributes: attributes(of: node, status),
-            validity: cacheTime)
+            validity: cacheTime(of: node))
     }
+
+    /// How long the kernel may rely on what it was told of a node: of what a server inside the store answers for not long, as nobody tells of
+    /// what changes there.
+    func cacheTime(of node: Node) -> CacheTime { saves.isServed(node) ? Self.remoteCacheTime : cacheTime }
+
+    static let remoteCacheTime = CacheTime(seconds: 1)
 
     /// Looks a name of the store up and counts it as the kernel's. If the document is being saved, the version for this caller.
     func lookUp(_ name: BorrowedName, in parent: Node, _ folder: Descriptor, _ caller: Caller? = nil) throws(Errno) -> Entry {
@@ -164,7 +167,7 @@ final class MountedFileSystem: FileSystemOperations {
             // Whoever changes names here may be held up.
             if attempt > 10 { usleep(100) }
             let moment = parent.nameChanges.now
-            let status = try isKnown(name, in: parent) ? FileStatus(knownOf: name, in: folder) : FileStatus(of: name, in: folder)
+            let status = try FileStatus(of: name, in: folder)
             let (node, lookupResult) = seen(name, in: parent, status, since: moment)
             noteLookup(of: node, caller)
             // Another file, or a version, may be put under a name here, perhaps this one, between the lookup and now.
@@ -180,6 +183,8 @@ final class MountedFileSystem: FileSystemOperations {
                 continue
             }
             guard var entry = entry(for: node, status, caller) else { continue }
+            // The kernel is to ask for the rest without the folder's lock, when a program wants to know.
+            if status.isMountRoot, saves.isServed(node) { entry.attributes.validity = .none }
             if !isCertain { (entry.validity, entry.attributes.validity) = (.none, .none) }
             return entry
         }
@@ -208,7 +213,7 @@ final class MountedFileSystem: FileSystemOperations {
         // A file system that is mounted there may never answer: it is not asked while all names stand still.
         guard !locator.isInner(parent.identity.device) else { throw .staleNFSFileHandle }
         let (node, status) = try locator.names.still { () throws(Errno) -> (Node, cl_status) in
-            let status = try FileStatus(knownOf: name, in: folder)
+            let status = try FileStatus(of: name, in: folder)
             let (node, lookupResult) = seen(name, in: parent, status)
             noteLookup(of: node, caller)
             guard lookupResult != .gone else {
@@ -222,26 +227,11 @@ final class MountedFileSystem: FileSystemOperations {
         return entry
     }
 
-    /// Whether what the kernel knows of a name is all there is to know, or all that is to be asked: a local file system has nothing else, and
-    /// a file system that was just mounted there is asked nothing either.
-    private func isKnown(_ name: BorrowedName, in folder: Node) -> Bool {
-        isLocal && !locator.isInner(folder.identity.device) || isServed(name, in: folder)
-    }
-
-    /// Whether a file system is mounted under the name that a server answers for. On a plain folder to look the name up, or to list its folder,
-    /// asks nothing of it, and so holds up nobody who waits for the folder's lock.
-    func isServed(_ name: BorrowedName, in folder: Node) -> Bool {
-        let served = saves.access.served
-        guard served.areSome, let path = folder.path?.appending(EntryName(copying: name)) else { return false }
-        return served.places.contains(path)
-    }
-
     /// How often what a name stands for may have changed between its lookup and the next step.
     static let maximumAttempts = 100
 
     private func isThere(_ node: Node, _ name: BorrowedName, _ folder: Descriptor) -> Bool {
-        var status = cl_status()
-        return cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 && FileIdentity(status) == node.identity
+        (try? FileStatus(of: name, in: folder)).map { FileIdentity($0) } == node.identity
     }
 
     /// A version that has no name any more, for `SaveNotifier`.

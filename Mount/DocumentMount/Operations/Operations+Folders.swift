@@ -99,7 +99,7 @@ extension MountedFileSystem {
         if let view, view.isRemoved(name) { return true }
         let isDot = name[0] == CChar(UInt8(ascii: ".")) && (name[1] == 0 || (name[1] == CChar(UInt8(ascii: ".")) && name[2] == 0))
         // The kernel may remember nothing of what is virtual: it would look each name up again at once.
-        guard plus, !isDot, folder.item.map({ $0.validity != .none }) ?? true, type != S_IFDIR || !isServed(name, in: folder) else {
+        guard plus, !isDot, folder.item.map({ $0.validity != .none }) ?? true else {
             if !plus { return buffer.add(name: name, inode: inode, type: type, next: next) }
             var status = stat()
             (status.st_ino, status.st_mode) = (ino_t(inode), type)
@@ -129,7 +129,7 @@ extension MountedFileSystem {
 
     func synchronizeFolder(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {
         guard case .store(let descriptor, _) = FolderHandle.of(handle).source else {
-            let folder = try locator.reopened(store, flags: O_RDONLY | O_DIRECTORY)
+            let folder = try locator.reopened(store.root, flags: O_RDONLY | O_DIRECTORY)
             _ = try check(cl_fsync(folder.number, dataOnly ? 1 : 0))
             return
         }

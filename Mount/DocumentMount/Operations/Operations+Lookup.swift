@@ -68,7 +68,7 @@ extension MountedFileSystem {
             if let shared = sharedThumbnails(name, in: parent) { return try entry(for: shared, credentials(of: caller)) }
             saves.nameGone(name, in: parent, for: caller)
             // The next lookup is to be heard of, too.
-            return .absent(validity: isFileManagerLookup ? .none : cacheTime)
+            return .absent(validity: isFileManagerLookup ? .none : cacheTime(of: parent))
         }
     }
 
@@ -94,7 +94,7 @@ extension MountedFileSystem {
 
     func statistics(_ caller: Caller, node: NodeID) throws(Errno) -> statvfs {
         let node = table.node(node)
-        let descriptor = node.item == nil ? try locator.pathDescriptor(of: node) : store
+        let descriptor = node.item == nil ? try locator.pathDescriptor(of: node) : store.root
         var statistics = statvfs()
         _ = try check(cl_fstatvfs(descriptor.number, &statistics))
         return statistics

@@ -40,10 +40,8 @@ extension MountedFileSystem {
         // These may be other folders', and this one have names of saves under way besides.
         let wereLeft = saves.store.leftNames.removeAgain()
         guard saves.hasActiveDocuments else { return wereLeft }
-        var status = cl_status()
-        let folder = try locator.folder(parent)
-        let result = cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status)
-        return result == 0 && saves.clearNames(outOf: FileIdentity(status)) || wereLeft
+        let status = try? FileStatus(of: name, in: try locator.folder(parent))
+        return status.map { saves.clearNames(outOf: FileIdentity($0)) } == true || wereLeft
     }
 
     /// False if the name is nothing of a claim's.
@@ -155,13 +153,14 @@ extension MountedFileSystem {
 
     /// What stands under a name that is about to go, if the kernel knows it. Within `names.changing`.
     func pendingUnlink(_ name: BorrowedName, in folder: Descriptor, by user: uid_t) -> PendingUnlink? {
-        guard let status = try? FileStatus(of: name, in: folder) else { return nil }
+        // What is mounted on cannot be removed (EBUSY), and is asked nothing.
+        guard let status = try? FileStatus(of: name, in: folder), !status.isMountRoot else { return nil }
         return pendingUnlink(name, in: folder, status, by: user)
     }
 
     func pendingUnlink(_ name: BorrowedName, in folder: Descriptor, _ status: cl_status, by user: uid_t) -> PendingUnlink? {
         guard let node = table.known(FileIdentity(status)) else { return nil }
-        let file = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+        let file = try? Descriptor.named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
         return PendingUnlink(
             node: node, pin: Pin(file, for: user, of: shares), isLastLink: status.st.st_nlink <= 1 || node.isFolder,
             owner: status.st.st_uid)

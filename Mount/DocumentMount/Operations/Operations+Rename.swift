@@ -196,6 +196,8 @@ private struct RenamePlaces {
         (self.folder, self.name, self.newFolder, self.newName) = (folder, name, newFolder, newName)
         sourceStatus = try FileStatus(of: name, in: folder)
         targetStatus = try? FileStatus(of: newName, in: newFolder)
+        // As rename(2) would answer. No more is asked of what is mounted there.
+        guard !sourceStatus.isMountRoot, targetStatus?.isMountRoot != true else { throw .resourceBusy }
     }
 
     var source: FileIdentity { FileIdentity(sourceStatus) }

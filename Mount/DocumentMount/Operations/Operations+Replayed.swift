@@ -104,9 +104,7 @@ extension MountedFileSystem {
             return node
         }
         guard let moved, !isKnown(name, in: try locator.folder(parent)) else { throw .resourceBusy }
-        var status = cl_status()
-        let folder = try locator.folder(newParent)
-        guard cl_statx(folder.number, newName, AT_SYMLINK_NOFOLLOW, &status) == 0, FileIdentity(status) == moved.identity
+        guard let status = try? FileStatus(of: newName, in: locator.folder(newParent)), FileIdentity(status) == moved.identity
         else { throw .resourceBusy }
         let hasOtherNames = status.st.st_nlink > 1 && !moved.isFolder
         moved.seen(in: newParent, name: newName, hasOtherNames: hasOtherNames)
@@ -114,8 +112,7 @@ extension MountedFileSystem {
 
     /// Whether what stands under a name is known to the kernel: then it is not to be taken for what stood there before.
     private func isKnown(_ name: BorrowedName, in folder: Descriptor) -> Bool {
-        var status = cl_status()
-        return cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW, &status) == 0 && table.known(FileIdentity(status)) != nil
+        (try? FileStatus(of: name, in: folder)).flatMap { table.known(FileIdentity($0)) } != nil
     }
 
     /// Whether a folder was removed, and not moved to where nobody sees it.

@@ -149,7 +149,7 @@ extension MountedFileSystem {
     ) throws(Errno) -> EntryName {
         let document: Descriptor
         do throws(Errno) {
-            document = try Descriptor(opening: name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            document = try Descriptor.named(name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         } catch .tooManySymbolicLinkLevels {
             let copy = saves.store.stagedName(for: EntryName(copying: newName))
             try withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { (target) throws(Errno) in
@@ -170,8 +170,8 @@ extension MountedFileSystem {
 
     /// What hangs on the document, its tags and comments, goes on to the file that takes its place.
     func takeOver(from name: BorrowedName, in folder: Descriptor, by hidden: EntryName) {
-        guard let old = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW),
-            let new = hidden.withCString({ name in try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) })
+        guard let old = try? Descriptor.named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW),
+            let new = try? Descriptor.named(hidden, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
         else { return }
         UserAttributes.copy(from: old, to: new)
     }

@@ -86,7 +86,7 @@ final class SaveService: Sendable {
 
     /// Whether a node is on a file system inside the store that a server answers for: no lock is held while that is asked.
     func isServed(_ node: Node) -> Bool {
-        locator.isInner(node.identity.device) && access.served.contain(device: node.identity.device)
+        locator.isInner(node.identity.device) && MountKinds.current.isServed(device: node.identity.device)
     }
 
     /// The document has a machine from now on. With its state held.

@@ -94,9 +94,7 @@ extension SavedDocument {
         of published: Node, _ version: WorkingVersion, _ link: Node.Link, _ folder: Descriptor
     ) throws(Errno) -> Descriptor {
         if version.copy.documentIdentity == published.identity { return version.copy.document }
-        return try link.name.withCString { (name) throws(Errno) in
-            try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-        }
+        return try .named(link.name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
     }
 
     /// The working copy is the published version from here on. Returns the handles that are to go on with another file.

@@ -29,7 +29,7 @@ extension MountedStore {
         }
         if let time = request.timeout, !(time >= 0 && time <= Self.longestTimeout) { throw .invalidParameter("timeout") }
         let timeout = request.timeout.map { Duration.milliseconds(Int64(clamping: $0 * 1000)) } ?? configuration.options.coordinationTimes.claims
-        for intent in intents where fileSystem.saves.access.served.contain(intent.path) {
+        for intent in intents where isServed(intent.path) {
             throw .failed("\(place(intent.path)): is on a network or FUSE file system inside the store, where nothing can be claimed")
         }
         for intent in intents where !mayClaim(intent, caller) {
@@ -68,11 +68,15 @@ extension MountedStore {
         return access.mayUseOrMake(caller, intent.path, mode)
     }
 
+    private func isServed(_ path: StorePath) -> Bool {
+        do throws(Errno) { _ = try fileSystem.store.held(path) } catch { return error == .improperLink }
+        return false
+    }
+
     /// Whether it is no folder of somebody else's.
     private func isOwn(_ path: StorePath, _ caller: Credentials) -> Bool {
-        var status = cl_status()
-        let result = path.withCString { cl_statx(fileSystem.store.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        return result != 0 || !status.isFolder || status.st.st_uid == caller.uid
+        guard let held = try? fileSystem.store.held(path), let status = try? FileStatus(of: held) else { return true }
+        return !status.isFolder || status.st.st_uid == caller.uid
     }
 }
 

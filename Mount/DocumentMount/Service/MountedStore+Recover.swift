@@ -59,11 +59,7 @@ extension MountedStore {
     /// Keeps what a document holds now, before a version is restored over it; nil if it is too large. Throws EINVAL if it is no file. The
     /// document's owner alone can have it back: nobody learns anything by this.
     private func keepPresentVersion(of path: StorePath, chargedTo user: UInt32) throws(Errno) -> UInt64? {
-        let number = (path.bytes + [0]).withUnsafeBytes {
-            cl_open_beneath(
-                fileSystem.store.number, $0.assumingMemoryBound(to: CChar.self).baseAddress!, O_RDONLY | O_NONBLOCK)
-        }
-        let document = Descriptor(owning: try check(number))
+        let document = try fileSystem.store.open(path, flags: O_RDONLY | O_NONBLOCK)
         let status = try FileStatus(of: document)
         guard status.isRegular else { throw .invalidArgument }
         let version = try versions.kept.keep(

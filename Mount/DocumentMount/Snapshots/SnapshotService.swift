@@ -14,7 +14,6 @@ import SystemPackage
 final class SnapshotService: Sendable {
     let folder = SnapshotsFolder()
     let pins: SnapshotPins
-    private let store: Descriptor
     private let table: NodeTable
     private let locator: Locator
     private let writers: WriterTable
@@ -28,11 +27,10 @@ final class SnapshotService: Sendable {
     private let rootName: EntryName
 
     init(
-        store: Descriptor, rootName: EntryName, table: NodeTable, locator: Locator,
+        rootName: EntryName, table: NodeTable, locator: Locator,
         writers: WriterTable, saves: SaveService, locks: LockService, session: SessionReference, access: AccessChecker,
         privileges: Privileges, shares: UserShares
     ) {
-        self.store = store
         self.rootName = rootName
         self.table = table
         self.locator = locator
@@ -88,7 +86,7 @@ final class SnapshotService: Sendable {
         let share = share(of: holder)
         var walk = SnapshotWalk(table: table, pins: pins, access: access, for: share, takesFolders: false, worksFor: worksFor)
         guard let name = item.path.lastName,
-            let found = try? walk.item(at: item.path, under: store, key: Snapshot.key(of: id) + [0])
+            let found = try? walk.item(at: item.path, key: Snapshot.key(of: id) + [0])
         else { return nil }
         if let document = walk.documents.first, let node = table.known(document.pinned),
             node.saved.load()?.isActive.load(ordering: .acquiring) ?? false || node.state.withLock({ $0.writers > 0 })
@@ -123,9 +121,9 @@ final class SnapshotService: Sendable {
             do throws(Errno) {
                 for item in items {
                     place = item.path
-                    found.append(try walk.item(at: item.path, under: store, key: key + [0]))
+                    found.append(try walk.item(at: item.path, key: key + [0]))
                 }
-                isStill = try locator.names.still { () throws(Errno) in walk.isStill(under: store) }
+                isStill = try locator.names.still { () throws(Errno) in walk.isStill() }
             } catch {
                 for document in walk.documents { pins.unpin(document) }
                 let isFull = error == .tooManyOpenFiles

@@ -48,10 +48,8 @@ struct SnapshotWalk {
 
     /// What stands at a path, with all that is in it; nil if there is nothing. `key` is the claim's: each item gets one made of it
     /// and its number. Throws .tooManyOpenFiles if the share has no room, .isDirectory for a folder that is not to be taken.
-    mutating func item(at path: StorePath, under store: Descriptor, key: [UInt8]) throws(Errno) -> (any VirtualItem)? {
-        // It may have been mounted since the claim was asked for.
-        guard !access.served.contain(path) else { return nil }
-        guard let folder = try Self.folder(path.parent, under: store) else {
+    mutating func item(at path: StorePath, key: [UInt8]) throws(Errno) -> (any VirtualItem)? {
+        guard let folder = try folder(path.parent) else {
             named.append(Named(folder: path.parent, folderIdentity: nil, name: nil, identity: nil))
             return nil
         }
@@ -59,36 +57,37 @@ struct SnapshotWalk {
         var inode: Descriptor?
         if let name = path.lastName {
             place = self.place(of: name, in: names(stagedIn: folder))
-            inode = try place.flatMap { (name) throws(Errno) in try Self.opened(name, in: folder) }
+            inode = try place.flatMap { (name) throws(Errno) in try opened(name, in: folder) }
         } else {
             inode = folder
         }
         named.append(
             Named(folder: path.parent, folderIdentity: Self.identity(of: folder), name: place, identity: inode.flatMap(Self.identity)))
         guard let inode else { return nil }
-        // The folder and what is in it.
-        for _ in 0..<2 { try take() }
-        let one = Found(inode: inode, status: try FileStatus(of: inode))
+        guard share.takeFile() else { throw .tooManyOpenFiles }
+        let one = try found(inode)
         let found = try item(one, in: folder, mayBeUsed: maySearch(path.parent, folder) && mayBeUsed([one]) == [true], key: key)
         while let (folder, inode) = unlisted.popLast() { folder.fill(try entries(of: inode, key: key)) }
         return found
     }
 
     /// Nil if there is none. No link on the way is followed: the path's folders are where a lookup through the mount found them.
-    private static func folder(_ path: StorePath, under store: Descriptor) throws(Errno) -> Descriptor? {
-        let number = path.withCString { cl_open_beneath(store.number, $0, CL_O_PATH | O_NOFOLLOW | O_DIRECTORY) }
-        if number == -ENOENT || number == -ENOTDIR { return nil }
-        return Descriptor(owning: try check(number))
+    private func folder(_ path: StorePath) throws(Errno) -> Descriptor? {
+        do throws(Errno) {
+            return try access.store.open(path, flags: CL_O_PATH | O_NOFOLLOW | O_DIRECTORY)
+        } catch {
+            if error == .noSuchFileOrDirectory || error == .notDirectory || error == .improperLink { return nil }
+            throw error
+        }
     }
 
-    /// Nil if there is nothing.
-    private static func opened(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor? {
+    /// Nil if there is nothing, or what a snapshot leaves out.
+    private func opened(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor? {
         do throws(Errno) {
-            return try name.withCString { (name) throws(Errno) in
-                try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-            }
-        } catch .noSuchFileOrDirectory {
-            return nil
+            return try .named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+        } catch {
+            if error == .noSuchFileOrDirectory || error == .improperLink { return nil }
+            throw error
         }
     }
 
@@ -124,8 +123,9 @@ struct SnapshotWalk {
         var isFolder: Bool { status.isFolder }
     }
 
-    private func take() throws(Errno) {
+    private func found(_ inode: Descriptor) throws(Errno) -> Found {
         guard share.takeFile() else { throw .tooManyOpenFiles }
+        return Found(inode: inode, status: try FileStatus(of: inode))
     }
 
     /// Whether the holder may search the folders of a path: they may have been closed since the claim was asked for.
@@ -175,19 +175,12 @@ struct SnapshotWalk {
             if !Self.isDot(entry.name) { names.append(EntryName(copying: entry.name)) }
         }
         let staged = self.names(stagedIn: folder)
-        var opened: [(name: EntryName, inode: Descriptor)] = []
+        var inside: [(name: EntryName, found: Found)] = []
         for name in names.compactMap({ shownName(of: $0, in: staged) }) {
             guard let place = place(of: name, in: staged) else { continue }
             // What is gone since it was listed the check of the folder's times will tell.
-            guard let inode = try Self.opened(place, in: folder) else { continue }
-            try take()
-            opened.append((name, inode))
-        }
-        // Asked only now: what was opened on such a file system is known for it, even if that was mounted a moment ago.
-        let mayBeServed = !access.served.places.isEmpty
-        var inside: [(name: EntryName, found: Found)] = []
-        for (name, inode) in opened where !mayBeServed || !isServed(inode) {
-            inside.append((name, Found(inode: inode, status: try FileStatus(of: inode))))
+            guard let inode = try opened(place, in: folder) else { continue }
+            inside.append((name, try found(inode)))
         }
         var entries: [(EntryName, any VirtualItem)] = []
         for ((name, found), mayBeUsed) in zip(inside, mayBeUsed(inside.map(\.found))) {
@@ -196,25 +189,19 @@ struct SnapshotWalk {
         return entries
     }
 
-    /// Whether it is on a file system that a server answers for, which is not asked.
-    private func isServed(_ inode: Descriptor) -> Bool {
-        guard let status = try? FileStatus(knownOf: "", in: inode) else { return false }
-        return access.served.contain(device: FileIdentity(status).device)
-    }
-
     private static func isDot(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, ".") == 0 || strcmp(name, "..") == 0 }
 
     /// Whether the same stands at the paths as did when they were looked at, and the folders have the same names. Within
     /// `names.still`.
-    func isStill(under store: Descriptor) -> Bool {
-        named.allSatisfy { isStill($0, under: store) } && areFoldersStill()
+    func isStill() -> Bool {
+        named.allSatisfy { isStill($0) } && areFoldersStill()
     }
 
-    private func isStill(_ named: Named, under store: Descriptor) -> Bool {
-        guard let folder = try? Self.folder(named.folder, under: store) else { return named.folderIdentity == nil }
+    private func isStill(_ named: Named) -> Bool {
+        guard let folder = try? folder(named.folder) else { return named.folderIdentity == nil }
         guard Self.identity(of: folder) == named.folderIdentity else { return false }
         guard let name = named.name else { return true }
-        guard let found = try? Self.opened(name, in: folder) else { return named.identity == nil }
+        guard let found = try? opened(name, in: folder) else { return named.identity == nil }
         return Self.identity(of: found) == named.identity
     }
 

@@ -12,7 +12,7 @@ import SystemPackage
 final class DocumentThumbnails: Sendable {
     let thumbnailer: Thumbnailer
     let access: AccessChecker
-    let store: Descriptor
+    let store: SharedStore
     let replayer: Replayer
     let table: NodeTable
     let shares: UserShares
@@ -39,7 +39,7 @@ final class DocumentThumbnails: Sendable {
     var cache: ThumbnailCache { thumbnailer.cache }
 
     init(
-        _ thumbnailer: Thumbnailer, store: Descriptor, mountPoint: [UInt8], access: AccessChecker, replayer: Replayer,
+        _ thumbnailer: Thumbnailer, store: SharedStore, mountPoint: [UInt8], access: AccessChecker, replayer: Replayer,
         table: NodeTable, session: SessionReference, shares: UserShares, log: Logger
     ) {
         self.session = session
@@ -79,12 +79,8 @@ final class DocumentThumbnails: Sendable {
 
     /// What stands at a path, links not followed.
     func status(of path: StorePath) -> cl_status? {
-        var status = cl_status()
-        guard path.hasFolder else {
-            return path.withCString { cl_statx(store.number, $0, AT_SYMLINK_NOFOLLOW, &status) } == 0 ? status : nil
-        }
-        guard let held = try? path.held(in: store) else { return nil }
-        return cl_statx_fd(held.number, &status) == 0 ? status : nil
+        guard let held = try? store.held(path) else { return nil }
+        return try? FileStatus(of: held)
     }
 
     /// The same, if the caller may use that very file in the way of `mode`.
@@ -141,8 +137,8 @@ final class DocumentThumbnails: Sendable {
     }
 
     private func hasAccessList(_ path: StorePath) -> Bool {
-        guard let held = try? path.held(in: store) else { return false }
-        return HeldFolder.hasAccessList("/proc/self/fd/\(held.number)", followed: true)
+        guard let held = try? store.held(path) else { return false }
+        return HeldFolder.hasAccessList(held)
     }
 
     /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while no lookup has asked for any.
@@ -201,10 +197,9 @@ final class DocumentThumbnails: Sendable {
     }
 
     private static func content(
-        of path: StorePath, in store: Descriptor, isFolder: Bool, only version: ThumbnailVersion?
+        of path: StorePath, in store: SharedStore, isFolder: Bool, only version: ThumbnailVersion?
     ) throws(Errno) -> Descriptor {
-        let flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY
-        let content = Descriptor(owning: try check(path.withCString { cl_open_beneath(store.number, $0, flags) }))
+        let content = try store.open(path, flags: O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY)
         let status = try FileStatus(of: content)
         guard status.st.st_mode & S_IFMT == (isFolder ? S_IFDIR : S_IFREG) else { throw .invalidArgument }
         if let version, version != ThumbnailVersion(status) { throw .staleNFSFileHandle }

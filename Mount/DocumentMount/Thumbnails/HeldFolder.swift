@@ -13,11 +13,9 @@ struct HeldFolder {
 
     private let descriptor: Descriptor
 
-    /// No link is followed. Throws what openat2(2) does.
-    init(_ folder: StorePath, in store: Descriptor) throws(Errno) {
-        descriptor = Descriptor(owning: try check(folder.withCString {
-            cl_open_beneath(store.number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-        }))
+    /// Throws what `SharedStore` does.
+    init(_ folder: StorePath, in store: SharedStore) throws(Errno) {
+        descriptor = try store.open(folder, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
     }
 
     /// The documents and folders, in the order of their names. Those with names that end with one dot and other entries of the
@@ -40,19 +38,21 @@ struct HeldFolder {
         return try? FileStatus(of: descriptor)
     }
 
-    var hasAccessList: Bool { Self.hasAccessList("/proc/self/fd/\(descriptor.number)", followed: true) }
+    var hasAccessList: Bool { Self.hasAccessList(descriptor) }
 
     func status(of name: EntryName) -> cl_status? {
-        return try? FileStatus(of: name, in: descriptor)
+        held(name).flatMap { try? FileStatus(of: $0) }
     }
 
     func hasAccessList(_ name: EntryName) -> Bool {
-        let path = Array("/proc/self/fd/\(descriptor.number)/".utf8) + name.bytes + [0]
-        return path.withUnsafeBytes { Self.hasAccessList($0.assumingMemoryBound(to: CChar.self).baseAddress!, followed: false) }
+        held(name).map(Self.hasAccessList) ?? false
     }
 
-    /// - Parameter followed: whether the path is a link to what is meant.
-    static func hasAccessList(_ path: UnsafePointer<CChar>, followed: Bool) -> Bool {
-        (followed ? cl_getxattr : cl_lgetxattr)(path, CL_ACCESS_LIST, nil, 0) > 0
+    private func held(_ name: EntryName) -> Descriptor? {
+        try? .named(name, in: descriptor, flags: CL_O_PATH | O_NOFOLLOW)
+    }
+
+    static func hasAccessList(_ held: Descriptor) -> Bool {
+        cl_getxattr("/proc/self/fd/\(held.number)", CL_ACCESS_LIST, nil, 0) > 0
     }
 }

@@ -40,7 +40,7 @@ extension ClaimTransactions {
         guard let folder = try? locator.folder(parent) else { return }
         hidden.withCString { name in
             guard let status = try? FileStatus(of: name, in: folder) else { return }
-            let pinned = try? Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
+            let pinned = try? Descriptor.named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
             _ = cl_unlinkat(folder.number, name, 0)
             guard let node = table.known(FileIdentity(status)) else { return }
             let isLast = status.st.st_nlink <= 1
@@ -59,13 +59,12 @@ extension ClaimTransactions {
     private func isMoved(_ hidden: EntryName, from place: Place, to origin: Place, _ caller: Caller) -> Bool {
         guard let folder = try? locator.folder(place.folder), let target = try? locator.folder(origin.folder) else { return false }
         let isDone: Bool = locator.names.changing {
-            var status = cl_status()
+            let status = try? FileStatus(of: hidden, in: folder)
             let result = hidden.withCString { old in
-                _ = cl_statx(folder.number, old, AT_SYMLINK_NOFOLLOW, &status)
-                return origin.name.withCString { cl_renameat2(folder.number, old, target.number, $0, CL_RENAME_NOREPLACE) }
+                origin.name.withCString { cl_renameat2(folder.number, old, target.number, $0, CL_RENAME_NOREPLACE) }
             }
             guard result == 0 else { return false }
-            if let node = table.known(FileIdentity(status)) {
+            if let node = status.flatMap({ table.known(FileIdentity($0)) }) {
                 hidden.withCString { old in
                     origin.name.withCString { node.moved(from: place.folder, name: old, to: origin.folder, newName: $0) }
                 }

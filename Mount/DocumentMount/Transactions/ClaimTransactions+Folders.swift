@@ -84,7 +84,7 @@ extension ClaimTransactions {
         try locator.names.changing { () throws(Errno) in
             try place.name.withCString { (name) throws(Errno) in
                 try place.folder.nameChanges.during { () throws(Errno) in
-                    let folder = try Descriptor(opening: name, in: parent, flags: CL_O_PATH | O_DIRECTORY | O_NOFOLLOW)
+                    let folder = try Descriptor.named(name, in: parent, flags: CL_O_PATH | O_DIRECTORY | O_NOFOLLOW)
                     guard let status = try? FileStatus(of: folder), FileIdentity(status) == identity
                     else { throw .staleNFSFileHandle }
                     guard saves.access.mayChangeName(user, in: parent, of: folder) else { throw .permissionDenied }

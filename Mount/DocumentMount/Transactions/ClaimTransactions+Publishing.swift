@@ -171,19 +171,20 @@ extension ClaimTransactions {
         }
         let old = try node(place.name, in: place.folder, folder, isRequired: false, &held)
         if version == nil, old == nil { return nil }
-        let pinned = try place.name.withCString { (name) throws(Errno) in
-            old == nil ? nil : try Descriptor(opening: name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
-        }
+        let pinned = old == nil ? nil : try Descriptor.named(place.name, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
         return Change(place: place, staged: staged, folder: folder, version: version, old: old, pinned: pinned)
     }
 
     private func node(
         _ name: EntryName, in parent: Node, _ folder: Descriptor, isRequired: Bool, _ held: inout [Node]
     ) throws(Errno) -> Node? {
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        if result == -ENOENT, !isRequired { return nil }
-        _ = try check(result)
+        let status: cl_status
+        do throws(Errno) {
+            status = try FileStatus(of: name, in: folder)
+        } catch {
+            if error == .noSuchFileOrDirectory, !isRequired { return nil }
+            throw error
+        }
         let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
         held.append(node)
         let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
@@ -282,9 +283,7 @@ extension ClaimTransactions {
             change.old?.identity == change.staged.base?.identity
         else { return }
         // Not by the locator, which searches for what has gone, and waits for this thread then.
-        let version = try hidden.withCString { (name) throws(Errno) in
-            try Descriptor(opening: name, in: change.folder, flags: O_RDONLY | O_NOFOLLOW)
-        }
+        let version = try Descriptor.named(hidden, in: change.folder, flags: O_RDONLY | O_NOFOLLOW)
         try copy.mergeAttributes(from: locator.reopened(pinned, flags: O_RDONLY), to: version)
     }
 

@@ -270,11 +270,11 @@ extension ClaimTransactions {
     /// What stands under a name in the store; `isFile`: nil also for what claims have no versions of.
     func base(of name: EntryName, in parent: Node, isFile: Bool = false) throws(Errno) -> StagedNames.Base? {
         let folder = try locator.folder(parent)
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        if result == -ENOENT { return nil }
-        _ = try check(result)
-        let base = StagedNames.Base(status)
-        return isFile && !base.isFile ? nil : base
+        do throws(Errno) {
+            let base = StagedNames.Base(try FileStatus(of: name, in: folder))
+            return isFile && !base.isFile ? nil : base
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
     }
 }

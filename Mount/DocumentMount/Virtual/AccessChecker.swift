@@ -23,19 +23,17 @@ public struct Credentials: Hashable, Sendable {
 /// The kernel answers: the thread takes the user's identity and groups, gives up the capabilities that pass permissions by,
 /// and asks faccessat(2). Where it cannot become the user, nothing is accessible.
 struct AccessChecker: Sendable {
-    let store: Descriptor
+    let store: SharedStore
     /// Whether the daemon serves others than the user it runs as.
     let actsForCallers: Bool
-    let served: ServedMounts
 
     /// Whether nothing is kept from the caller that the daemon itself may see: root, and whoever the daemon runs as.
     func isUnlimited(_ caller: Credentials) -> Bool { caller.uid == 0 || caller.uid == geteuid() }
 
     private let threads = ThreadGroups()
 
-    init(store: Descriptor, actsForCallers: Bool, served: ServedMounts) {
+    init(store: SharedStore, actsForCallers: Bool) {
         self.store = store
-        self.served = served
         self.actsForCallers = actsForCallers
     }
 
@@ -45,12 +43,11 @@ struct AccessChecker: Sendable {
         return Credentials(uid: caller.uid, gid: caller.gid, groups: groups)
     }
 
-    /// Which of the documents the caller may use in the way of `mode` (R_OK, W_OK), in their order. None of `served`: these may be another
-    /// user's, whose server is not to keep the caller waiting.
+    /// Which of the documents the caller may use in the way of `mode` (R_OK, W_OK), in their order. None on a file system that a server answers for
+    /// (`SharedStore`): that may be another user's, and is not to keep the caller waiting.
     func filter(_ paths: [StorePath], _ caller: Credentials, mode: Int32 = R_OK) -> [Bool] {
         guard !paths.isEmpty else { return [] }
-        let places = served.places
-        return acting(as: caller) { paths.map { !$0.isAmong(places) && accessed($0, mode) != nil } } ?? paths.map { _ in false }
+        return acting(as: caller) { paths.map { accessed($0, mode) != nil } } ?? paths.map { _ in false }
     }
 
     func may(_ caller: Credentials, _ path: StorePath, _ mode: Int32) -> Bool { filter([path], caller, mode: mode)[0] }
@@ -117,12 +114,12 @@ struct AccessChecker: Sendable {
 
     /// Who owns what is at a path; nil if nothing is.
     func owner(of path: StorePath) -> uid_t? {
-        guard let held = try? path.held(in: store), let status = try? FileStatus(of: held) else { return nil }
+        guard let held = try? store.held(path), let status = try? FileStatus(of: held) else { return nil }
         return status.st.st_uid
     }
 
     private func accessed(_ path: StorePath, _ mode: Int32) -> Descriptor? {
-        guard let held = try? path.held(in: store), cl_effective_access(held.number, mode) == 0 else { return nil }
+        guard let held = try? store.held(path), cl_effective_access(held.number, mode) == 0 else { return nil }
         return held
     }
 

@@ -21,6 +21,7 @@ struct cl_status {
     struct stat st;
     int64_t birth_ns;    // 0 where the file system keeps none
     uint64_t mount_id;
+    int is_mount_root;  // something is mounted here
 };
 int cl_statx(int dirfd, const char *path, int flags, struct cl_status *out);
 int cl_statx_fd(int fd, struct cl_status *out);
@@ -110,8 +111,13 @@ int cl_assume(uid_t uid, gid_t gid, mode_t umask, int change_ids);
 // Writes "/proc/self/fd/FD" and, if there is a name, "/NAME".
 void cl_proc_path(int fd, const char *name, char *out, size_t capacity);
 extern const long CL_UTIME_NOW, CL_UTIME_OMIT;
-// Opens a path below dirfd: no symbolic link is followed and nothing outside is reached (openat2(2)).
+// Opens a path below dirfd: no symbolic link is followed, nothing outside is reached, and nothing that is mounted there: -EXDEV (openat2(2)).
 int cl_open_beneath(int dirfd, const char *path, int flags);
+// Opens a name in dirfd: no symbolic link is followed, and nothing that is mounted there: -EXDEV. With O_PATH, flags that mean nothing then
+// are left out, as open(2) does.
+int cl_open_on_mount(int dirfd, const char *name, int flags);
+// The id of the mount that an open file is on, as in /proc/self/mountinfo. Asks no server (statx(2), a mask of 0).
+int cl_mount_id(int fd, uint64_t *id);
 // Opens (O_PATH) a path from the kernel's cache alone, on the same file system: waits for no disk, lock or other process (RESOLVE_CACHED,
 // openat2(2), Linux 5.12). -ENOENT if nothing is there, -EXDEV beyond the file system, -EAGAIN and the like if it is not known.
 int cl_open_cached(int dirfd, const char *path, int flags);

@@ -34,53 +34,43 @@ public struct FileFacts: Hashable, Sendable {
         self.tagsValue = tagsValue
     }
 
-    /// The facts of the entry `name` of `folder` (O_PATH will do), which stands at `path`; nil if it is not a regular file.
-    /// Throws statx(2)'s errno, ENOENT if there is no such entry. Three system calls; the entry is never opened.
+    /// The facts of the entry `name` of `folder` (O_PATH will do), which stands at `path`; nil if it is not a regular file, or on a file
+    /// system that is served. Throws openat2(2)'s errno, ENOENT if there is no such entry. Five system calls; the content is never opened.
     public static func read(in folder: Descriptor, name: EntryName, path: StorePath) throws(Errno) -> FileFacts? {
         var reader = FileFactsReader()
-        reader.enter(folder)
-        return try name.withCString { (text) throws(Errno) in try reader.read(text) { path } }
+        return try name.withCString { (text) throws(Errno) in try reader.read(text, in: folder) { path } }
     }
 }
 
-/// Reads the facts of many files of one folder after another, using its buffers again.
+/// Reads the facts of many files, using its buffers again.
 struct FileFactsReader {
-    private var folder: Descriptor?
-    /// `/proc/self/fd/N/`, behind which names are put: the one way to an xattr of a file that is not open.
-    private var link: [CChar] = []
-    private var linkPrefix = 0
+    /// `/proc/self/fd/N`: the one way to an xattr of a file that is not open.
+    private var link = [CChar](repeating: 0, count: 32)
     private var handle = [UInt8](repeating: 0, count: Int(CL_HANDLE_MAX))
     private var value = [UInt8](repeating: 0, count: 1_024)
 
-    /// Makes `folder` the one whose entries are read.
-    mutating func enter(_ folder: Descriptor) {
-        self.folder = folder
-        link = "/proc/self/fd/\(folder.number)/".utf8.map { CChar(bitPattern: $0) }
-        linkPrefix = link.count
-    }
-
     /// As `FileFacts.read`; asks for the path only if it is a regular file.
-    mutating func read(_ name: UnsafePointer<CChar>, path: () -> StorePath) throws(Errno) -> FileFacts? {
-        guard let folder else { preconditionFailure("enter(_:) names the folder first") }
-        let status = try FileStatus(of: name, in: folder)
+    mutating func read(_ name: UnsafePointer<CChar>, in folder: Descriptor, path: () -> StorePath) throws(Errno) -> FileFacts? {
+        let file: Descriptor
+        do throws(Errno) { file = try .named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) } catch .improperLink { return nil }
+        let status = try FileStatus(of: file)
         guard status.isRegular else { return nil }
         var handleLength = 0
         var mountID: Int32 = 0
-        if cl_name_to_handle(folder.number, name, 0, &handle, &handleLength, &mountID) < 0 { handleLength = 0 }
+        if cl_name_to_handle(file.number, "", CL_AT_EMPTY_PATH, &handle, &handleLength, &mountID) < 0 { handleLength = 0 }
         return FileFacts(
             path: path(), identity: FileIdentity(status), handle: Array(handle[..<handleLength]),
             linkCount: UInt64(status.st.st_nlink), owner: status.st.st_uid, size: Int64(status.st.st_size),
             modified: saturatedNanoseconds(status.st.st_mtim),
-            tagsValue: tags(name))
+            tagsValue: tags(file))
     }
 
-    private mutating func tags(_ name: UnsafePointer<CChar>) -> [UInt8]? {
-        link.removeSubrange(linkPrefix...)
-        link.append(contentsOf: UnsafeBufferPointer(start: name, count: strlen(name) + 1))
-        var length = cl_lgetxattr(link, TagsAttribute.name, &value, value.count)
+    private mutating func tags(_ file: Descriptor) -> [UInt8]? {
+        cl_proc_path(file.number, nil, &link, link.count)
+        var length = cl_getxattr(link, TagsAttribute.name, &value, value.count)
         if length == -Int(ERANGE) {
             value = [UInt8](repeating: 0, count: 64 << 10)  // XATTR_SIZE_MAX: the longest there can be
-            length = cl_lgetxattr(link, TagsAttribute.name, &value, value.count)
+            length = cl_getxattr(link, TagsAttribute.name, &value, value.count)
         }
         return length < 0 ? nil : Array(value[..<length])
     }

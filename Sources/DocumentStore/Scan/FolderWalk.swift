@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 public import StorePrimitives
 public import SystemPackage
 
@@ -36,27 +34,23 @@ public final class FolderWalk {
     /// How many levels keep their descriptor. More would save reopening on the way back up in trees that are both deep and
     /// wide; a daemon may have only 1,024 descriptors in all.
     private static let keptOpen = 32
-    private static let bufferSize = 64 << 10
 
-    private let root: Descriptor
+    private let store: SharedStore
     private let start: StorePath
     private let longestPath: Int
-    private let served: ServedMounts?
     private var frames: [Frame] = []
     /// Of `frames`.
     private var ancestors: Set<FileIdentity> = []
     private var path: [UInt8]
     private var started = false
-    private let buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferSize, alignment: 8)
+    private let buffer = UnsafeMutableRawPointer.allocate(byteCount: FolderListing.bufferSize, alignment: 8)
 
     /// Folders that could not be opened or read, and folders left out because they are their own ancestor.
     public private(set) var skipped = 0
 
-    /// A walk of the folder at `start`, below `root`, which may be an O_PATH descriptor. Folders whose path has more than
-    /// `longestPath` bytes are skipped. Nothing of `served` is met; nil where no such file system can be.
-    public init(root: Descriptor, startingAt start: StorePath = .root, longestPath: Int = .max, leavingOut served: ServedMounts? = nil) {
-        self.root = root
-        self.served = served
+    /// A walk of the folder at `start`. Folders whose path has more than `longestPath` bytes are skipped.
+    public init(_ store: SharedStore, startingAt start: StorePath = .root, longestPath: Int = .max) {
+        self.store = store
         self.longestPath = longestPath
         self.start = start
         path = start.bytes
@@ -68,7 +62,7 @@ public final class FolderWalk {
     public func next() throws(Errno) -> Visit? {
         if !started {
             started = true
-            let descriptor = try OpenFolder.at(start, below: root)
+            let descriptor = try store.folder(start)
             return push(descriptor, identity: FileIdentity(try FileStatus(of: descriptor)))
         }
         while let top = frames.indices.last {
@@ -86,23 +80,13 @@ public final class FolderWalk {
     /// valid during the call; `body` must not use the walk. A folder whose reading fails part-way counts as skipped.
     public func list(_ visit: Visit, _ body: (UnsafePointer<CChar>, EntryKind) -> Bool) {
         precondition(visit.depth == frames.count - 1, "only the folder that next() opened last can be listed")
-        var entry = cl_dirent()
-        while true {
-            let length = cl_getdents(visit.descriptor.number, buffer, Self.bufferSize)
-            guard length > 0 else {
-                if length < 0, length != -Int(ENOENT) { skipped += 1 }
-                return
-            }
-            var offset = 0
-            while offset < length {
-                // Safe: the kernel filled the buffer with whole records, and each gives its own length.
-                cl_dirent_at(buffer + offset, &entry)
-                offset += Int(entry.record_length)
-                guard let name = entry.name, !Self.isDotOrDotDot(name) else { continue }
-                let kind = Self.kind(of: entry, in: visit.descriptor)
+        do throws(Errno) {
+            try FolderListing.read(visit.descriptor, buffer) { name, kind in
                 if kind == .folder { frames[frames.count - 1].pending.append(EntryName(copying: name)) }
-                if !body(name, kind) { return }
+                return body(name, kind)
             }
+        } catch {
+            skipped += 1
         }
     }
 
@@ -118,9 +102,7 @@ public final class FolderWalk {
     private func enter(_ name: EntryName, from top: Int) -> Visit? {
         do throws(Errno) {
             let parent = try descriptor(ofFrame: top)
-            // Before it is opened, which its server may not answer.
-            if let places = served?.places, !places.isEmpty, StorePath(unchecked: path).appending(name).isAmong(places) { return nil }
-            let descriptor = try OpenFolder.named(name, in: parent)
+            let descriptor = try SharedStore.folder(name, in: parent)
             if frames[top].pending.isEmpty { frames[top].descriptor = nil }
             let identity = FileIdentity(try FileStatus(of: descriptor))
             if ancestors.contains(identity) || path.count + 1 + name.bytes.count > longestPath {
@@ -131,8 +113,9 @@ public final class FolderWalk {
             path.append(contentsOf: name.bytes)
             return push(descriptor, identity: identity)
         } catch {
-            // Gone or replaced meanwhile is not skipped: there is no such folder any more.
-            if error != .noSuchFileOrDirectory, error != .notDirectory, error != .tooManySymbolicLinkLevels { skipped += 1 }
+            // Gone or replaced meanwhile is not skipped: there is no such folder any more. Nor is what no walk goes into.
+            let expected: Set<Errno> = [.noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels, .improperLink]
+            if !expected.contains(error) { skipped += 1 }
             return nil
         }
     }
@@ -142,7 +125,7 @@ public final class FolderWalk {
     private func descriptor(ofFrame top: Int) throws(Errno) -> Descriptor {
         if let open = frames[top].descriptor { return open }
         do throws(Errno) {
-            let reopened = try OpenFolder.at(StorePath(unchecked: path), below: root)
+            let reopened = try store.folder(StorePath(unchecked: path))
             guard FileIdentity(try FileStatus(of: reopened)) == frames[top].identity else {
                 throw .noSuchFileOrDirectory
             }
@@ -151,24 +134,6 @@ public final class FolderWalk {
         } catch {
             frames[top].pending = []
             throw error
-        }
-    }
-
-    private static func isDotOrDotDot(_ name: UnsafePointer<CChar>) -> Bool {
-        let dot = CChar(UInt8(ascii: "."))
-        return name[0] == dot && (name[1] == 0 || name[1] == dot && name[2] == 0)
-    }
-
-    private static func kind(of entry: cl_dirent, in folder: Descriptor) -> EntryKind {
-        var type = entry.type
-        if type == UInt8(truncatingIfNeeded: DT_UNKNOWN) {
-            guard let status = try? FileStatus(of: entry.name, in: folder) else { return .other }
-            type = UInt8(truncatingIfNeeded: (status.st.st_mode & S_IFMT) >> 12)
-        }
-        switch type {
-        case UInt8(truncatingIfNeeded: DT_DIR): return .folder
-        case UInt8(truncatingIfNeeded: DT_REG): return .file
-        default: return .other
         }
     }
 }

@@ -25,27 +25,23 @@ public final class StoreScan: Sendable {
         }
     }
 
-    private let root: Descriptor
+    private let store: SharedStore
     private let start: StorePath
     private let batchSize: Int
-    private let served: ServedMounts?
     private let folders = Atomic(0)
     private let documents = Atomic(0)
     private let skipped = Atomic(0)
     private let isStopped = Atomic(false)
 
     /// - Parameters:
-    ///   - root: the store's root; O_PATH will do.
     ///   - start: the folder to scan, with all below it.
     ///   - batchSize: how many documents are handed over at once. 500 keep a database transaction short enough for others
     ///     to get their turn, and long enough to cost little a row.
-    ///   - served: file systems inside the store that are not met.
-    public init(root: Descriptor, startingAt start: StorePath = .root, batchSize: Int = 500, leavingOut served: ServedMounts? = nil) {
+    public init(_ store: SharedStore, startingAt start: StorePath = .root, batchSize: Int = 500) {
         precondition(batchSize > 0, "a batch holds at least one document")
-        self.root = root
+        self.store = store
         self.start = start
         self.batchSize = batchSize
-        self.served = served
     }
 
     /// How far the scan is; may be read from any thread while it runs.
@@ -68,14 +64,13 @@ public final class StoreScan: Sendable {
             _ = cl_set_thread_nice(10)
             _ = cl_set_thread_io_idle()
         }
-        let walk = FolderWalk(root: root, startingAt: start, longestPath: StorePath.longest, leavingOut: served)
+        let walk = FolderWalk(store, startingAt: start, longestPath: StorePath.longest)
         var reader = FileFactsReader()
         var batch: [FileFacts] = []
         batch.reserveCapacity(batchSize)
         var unreadableFiles = 0
         var goOn = true
         while goOn, !isStopped.load(ordering: .relaxed), let folder = try walk.next() {
-            reader.enter(folder.descriptor)
             walk.list(folder) { name, kind in
                 guard kind == .file else { return true }
                 // It has no path by which anybody could ask for it.
@@ -84,7 +79,7 @@ public final class StoreScan: Sendable {
                     return true
                 }
                 do throws(Errno) {
-                    guard let facts = try reader.read(name, path: { folder.path.appending(EntryName(copying: name)) })
+                    guard let facts = try reader.read(name, in: folder.descriptor, path: { folder.path.appending(EntryName(copying: name)) })
                     else { return true }
                     batch.append(facts)
                 } catch {

@@ -8,7 +8,7 @@ public enum XattrSupport {
     /// Whether the file system at `root` (O_PATH will do) takes `user.*` xattrs. Only reads: nothing is left behind, and a
     /// read-only store can be asked. Throws if the root cannot be read.
     public static func probe(_ root: Descriptor) throws(Errno) -> Bool {
-        let folder = try OpenFolder.at(.root, below: root)
+        let folder = try SharedStore.opened(root)
         let result = cl_fgetxattr(folder.number, TagsAttribute.name, nil, 0)
         switch result {
         case -Int(EOPNOTSUPP), -Int(ENOSYS): return false

@@ -155,11 +155,11 @@ public struct GroupPublication: Sendable {
     // MARK: - System calls
 
     static func status(_ name: EntryName, in folder: Descriptor) throws(Errno) -> GroupItem.Version? {
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        if result == -ENOENT { return nil }
-        _ = try check(result)
-        return GroupItem.Version(status)
+        do throws(Errno) {
+            return GroupItem.Version(try FileStatus(of: name, in: folder))
+        } catch .noSuchFileOrDirectory {
+            return nil
+        }
     }
 
     static func rename(_ old: EntryName, to new: EntryName, in folder: Descriptor, _ flags: UInt32 = 0) throws(Errno) {

@@ -222,10 +222,8 @@ public final class KeptVersions: Sendable {
 
     /// What the folder holds, oldest first; leftovers of a crash are removed.
     private static func found(in folder: Descriptor) throws(Errno) -> [KeptVersion] {
-        let walk = FolderWalk(root: folder)
         var names: Set<String> = []
-        guard let visit = try walk.next() else { return [] }
-        walk.list(visit) { name, _ in
+        try FolderListing.read(folder) { name, _ in
             names.insert(String(cString: name))
             return true
         }

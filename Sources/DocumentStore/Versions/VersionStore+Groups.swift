@@ -20,7 +20,7 @@ extension VersionStore {
     }
 
     private func complete(_ item: GroupItem, _ recovery: inout Recovery) throws(Errno) {
-        if let new = item.new, let folder = try? OpenFolder.at(item.folder, below: root),
+        if let new = item.new, let folder = try? store.folder(item.folder),
             try GroupPublication.status(item.hidden, in: folder) == nil,
             try GroupPublication.status(item.name, in: folder)?.isSameFile(as: new) == true
         {
@@ -28,7 +28,7 @@ extension VersionStore {
         }
         guard let (folder, path) = try place(of: item.hidden, in: item.folder) else {
             // Done, but for a name that was to go.
-            guard item.new == nil, let folder = try? OpenFolder.at(item.folder, below: self.root) else { return }
+            guard item.new == nil, let folder = try? store.folder(item.folder) else { return }
             if try GroupPublication.status(item.name, in: folder) == item.old { WorkingCopy.unlink((folder, item.name)) }
             return try GroupPublication.sync(folder)
         }
@@ -93,10 +93,8 @@ public struct StagedCopy: Sendable {
 
     /// Whether nothing was done to it since it was made, for sure.
     public func isUntouched(in folder: Descriptor) -> Bool {
-        guard hasFineTimes else { return false }
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        return result == 0 && FileIdentity(status) == identity && status.st.st_ctim.tv_sec == changed.tv_sec
+        guard hasFineTimes, let status = try? FileStatus(of: name, in: folder) else { return false }
+        return FileIdentity(status) == identity && status.st.st_ctim.tv_sec == changed.tv_sec
             && status.st.st_ctim.tv_nsec == changed.tv_nsec
     }
 

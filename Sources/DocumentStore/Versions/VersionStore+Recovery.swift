@@ -45,7 +45,7 @@ extension VersionStore {
     public func sweep(goesOn: () -> Bool = { true }) -> Recovery {
         var recovery = Recovery()
         let unfinished = Set(intents.leftOver.values.map(\.hidden) + intents.leftOverGroups.values.joined().map(\.hidden))
-        let walk = FolderWalk(root: root, leavingOut: ServedMounts(inside: root))
+        let walk = FolderWalk(store)
         do throws(Errno) {
             while goesOn(), let visit = try walk.next() {
                 var found: [EntryName] = []
@@ -109,10 +109,10 @@ extension VersionStore {
 
     /// The folder in which a hidden version stands: the one expected, or where that was moved to. Nil if it is nowhere.
     func place(of hidden: EntryName, in expected: StorePath) throws(Errno) -> (Descriptor, StorePath)? {
-        if let folder = try? OpenFolder.at(expected, below: root), Self.inode(hidden, in: folder) != nil {
+        if let folder = try? store.folder(expected), Self.inode(hidden, in: folder) != nil {
             return (folder, expected)
         }
-        let walk = FolderWalk(root: root, leavingOut: ServedMounts(inside: root))
+        let walk = FolderWalk(store)
         while let visit = try walk.next() {
             if Self.inode(hidden, in: visit.descriptor) != nil { return (visit.descriptor, visit.path) }
             walk.list(visit) { _, _ in true }
@@ -123,7 +123,7 @@ extension VersionStore {
     /// The intent's document, open for writing: under its name, else wherever it was moved to. Nil if it is nowhere.
     private func document(of intent: PublishIntent, near folder: Descriptor) throws(Errno) -> Descriptor? {
         if let document = try Self.document(of: intent, intent.name, in: folder) { return document }
-        let walk = FolderWalk(root: root, leavingOut: ServedMounts(inside: root))
+        let walk = FolderWalk(store)
         while let visit = try walk.next() {
             var found: [EntryName] = []
             walk.list(visit) { name, kind in
@@ -144,16 +144,14 @@ extension VersionStore {
             UInt64(status.st.st_ino) == intent.inode, status.birth_ns == intent.birth
         else { return nil }
         return try name.withCString { (text) throws(Errno) in
-            try Descriptor(opening: text, in: folder, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+            try Descriptor.named(text, in: folder, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
         }
     }
 
     /// The name of the file with this inode number; nil if there is none in the folder.
     static func name(of inode: UInt64, in folder: Descriptor) -> EntryName? {
-        let walk = FolderWalk(root: folder)
         var names: [EntryName] = []
-        guard let visit = try? walk.next() else { return nil }
-        walk.list(visit) { name, kind in
+        try? FolderListing.read(folder) { name, kind in
             if kind == .file { names.append(EntryName(copying: name)) }
             return true
         }
@@ -173,10 +171,10 @@ extension VersionStore {
     static func opened(_ name: EntryName, in folder: Descriptor) throws(Errno) -> Descriptor {
         try name.withCString { (text) throws(Errno) in
             do throws(Errno) {
-                return try Descriptor(opening: text, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+                return try Descriptor.named(text, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
             } catch .permissionDenied {
                 _ = try check(cl_fchmodat(folder.number, text, 0o600))
-                return try Descriptor(opening: text, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+                return try Descriptor.named(text, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
             }
         }
     }

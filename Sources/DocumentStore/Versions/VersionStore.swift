@@ -5,8 +5,7 @@ public import SystemPackage
 
 /// Working copies, their publishing, and what is kept of those that were not: of one store, for its one daemon.
 public final class VersionStore: Sendable {
-    /// An O_PATH descriptor will do.
-    let root: Descriptor
+    let store: SharedStore
     let names = HiddenNames()
     public let leftNames = LeftNames()
     let fileSystems = FileSystems()
@@ -28,9 +27,9 @@ public final class VersionStore: Sendable {
     /// Call `completeIntents()` before the store is served, and `sweep()` at any time after.
     /// - Parameter shares: told what users have of what is kept.
     public init(
-        root: Descriptor, stateFolder: String, limits: KeptVersions.Limits = KeptVersions.Limits(), shares: UserShares? = nil
+        _ store: SharedStore, stateFolder: String, limits: KeptVersions.Limits = KeptVersions.Limits(), shares: UserShares? = nil
     ) throws(Errno) {
-        self.root = root
+        self.store = store
         let state = try Descriptor(opening: stateFolder, flags: O_RDONLY | O_DIRECTORY)
         intents = try IntentLog(in: state)
         kept = try KeptVersions(in: state, limits: limits, shares: shares)

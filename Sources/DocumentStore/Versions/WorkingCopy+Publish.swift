@@ -75,10 +75,12 @@ extension WorkingCopy {
     func checked(
         _ name: EntryName, in folder: Descriptor, is expected: FileIdentity
     ) throws(PublishFailure) -> cl_status {
-        var status = cl_status()
-        let result = name.withCString { cl_statx(folder.number, $0, AT_SYMLINK_NOFOLLOW, &status) }
-        if result == -ENOENT { throw .removed }
-        if result < 0 { throw .failed(Errno(rawValue: -result)) }
+        let status: cl_status
+        do throws(Errno) {
+            status = try FileStatus(of: name, in: folder)
+        } catch {
+            throw error == .noSuchFileOrDirectory ? .removed : .failed(error)
+        }
         guard FileIdentity(status) == expected else { throw .replaced }
         guard status.st.st_nlink == 1 else { throw .linked }
         return status
@@ -103,10 +105,15 @@ extension WorkingCopy {
 
     private func opened(_ name: EntryName, in folder: Descriptor) throws(AttributeFailure) -> Descriptor {
         let flags = O_NOFOLLOW | O_NONBLOCK | CL_O_LARGEFILE
-        var number = name.withCString { cl_openat(folder.number, $0, flags | O_RDONLY, 0) }
-        if number == -EACCES { number = name.withCString { cl_openat(folder.number, $0, flags | O_WRONLY, 0) } }
-        guard number >= 0 else { throw AttributeFailure(.extendedAttribute, Errno(rawValue: -number)) }
-        return Descriptor(owning: number)
+        do throws(Errno) {
+            do throws(Errno) {
+                return try .named(name, in: folder, flags: flags | O_RDONLY)
+            } catch .permissionDenied {
+                return try .named(name, in: folder, flags: flags | O_WRONLY)
+            }
+        } catch {
+            throw AttributeFailure(.extendedAttribute, error)
+        }
     }
 
     private static let lateNanoseconds: Int64 = 50_000_000

@@ -12,7 +12,7 @@ import SystemPackage
 /// the file system. The marks cost every program there: 0.6 us a write, 1 us a file made or removed.
 final class FanotifySource: ChangeSource {
     private let queueDescriptor: Descriptor
-    private let root: Descriptor
+    private let store: SharedStore
     private let rootPlace: FolderPlace
     private let mount: Descriptor
     private let resolver: FolderResolver
@@ -43,15 +43,15 @@ final class FanotifySource: ChangeSource {
 
     /// Marks the root's file system and those of `inner`. Throws EPERM without the capabilities, EXDEV, ENODEV or EOPNOTSUPP
     /// for a file system that fanotify cannot watch.
-    init(root: Descriptor, inner: [InnerMount], ownMount: Descriptor?, log: Logger) throws(Errno) {
-        self.root = root
+    init(_ store: SharedStore, inner: [InnerMount], ownMount: Descriptor?, log: Logger) throws(Errno) {
+        self.store = store
         self.log = log
-        mount = try OpenFolder.at(.root, below: root)
+        mount = try store.folder(.root)
         queueDescriptor = Descriptor(owning: try check(cl_fanotify_open()))
-        rootPlace = FolderPlace(identity: FileIdentity(try FileStatus(of: root)), path: .root)
+        rootPlace = FolderPlace(identity: FileIdentity(try FileStatus(of: store.root)), path: .root)
         try Self.checkHandles(mount)
         mask = try Self.markStore(mount, queue: queueDescriptor)
-        resolver = try FolderResolver(root: root, mount: mount)
+        resolver = try FolderResolver(store, mount: mount)
         markInner(inner)
         if let ownMount { ignoreContents(through: ownMount) }
     }
@@ -197,7 +197,7 @@ extension FanotifySource {
         var unwatched: [StorePath] = []
         for inner in mounts {
             do throws(Errno) {
-                let folder = try OpenFolder.at(inner.path, below: root)
+                let folder = try store.folder(inner.path)
                 try Self.mark(folder, queue: queueDescriptor, mask: mask)
                 paths[try Self.fileSystemID(folder), default: []].append(inner.path)
             } catch {
@@ -215,7 +215,7 @@ extension FanotifySource {
     /// What this process, and the kernel on its behalf, writes through its own mount is not even queued.
     private func ignoreContents(through ownMount: Descriptor) {
         do throws(Errno) {
-            let folder = try OpenFolder.at(.root, below: ownMount)
+            let folder = try SharedStore.opened(ownMount)
             let flags = CL_FAN_MARK_ADD | CL_FAN_MARK_MOUNT | CL_FAN_MARK_IGNORE_ALWAYS
             _ = try check(cl_fanotify_mark(queue, flags, Self.contents, folder.number, nil))
         } catch {

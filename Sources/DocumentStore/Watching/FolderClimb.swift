@@ -41,8 +41,8 @@ struct FolderClimb {
         var parent = folder
         var identity = start
         for _ in 0..<levels {
-            parent = try Self.parent(of: parent)
-            let parentIdentity = FileIdentity(try FileStatus(of: parent))
+            guard let (folder, parentIdentity) = try Self.parent(of: parent, identity) else { throw .noSuchFileOrDirectory }
+            parent = folder
             names.append(try Self.name(of: identity, in: parent))
             identity = parentIdentity
         }
@@ -70,8 +70,8 @@ struct FolderClimb {
             passed.append(identity)
             if outside.contains(identity) { return keepOutside(passed[...]) }
             if passed.count > Self.longest { return keepOutside(passed[...0]) }
-            current = try Self.parent(of: current)
-            let parentIdentity = FileIdentity(try FileStatus(of: current))
+            guard let (parent, parentIdentity) = try Self.parent(of: current, identity) else { return keepOutside(passed[...]) }
+            current = parent
             if parentIdentity == identity { return keepOutside(passed[...]) }
             identity = parentIdentity
         }
@@ -87,18 +87,19 @@ struct FolderClimb {
         return nil
     }
 
-    private static func parent(of folder: Descriptor) throws(Errno) -> Descriptor {
-        try Descriptor(opening: "..", in: folder, flags: O_RDONLY | O_DIRECTORY)
+    /// Nil if that is what is mounted over the folder, and a server answers for it.
+    private static func parent(of folder: Descriptor, _ identity: FileIdentity) throws(Errno) -> (Descriptor, FileIdentity)? {
+        let parent = try Descriptor(opening: "..", in: folder, flags: CL_O_PATH | O_DIRECTORY)
+        // Another user's server may not tell root anything.
+        guard let status = try? FileStatus(knownOf: parent) else { return nil }
+        let found = FileIdentity(status)
+        return found.device != identity.device && parent.mountKind == .served ? nil : (parent, found)
     }
 
     private static func name(of identity: FileIdentity, in parent: Descriptor) throws(Errno) -> EntryName {
-        let walk = FolderWalk(root: parent)
         var found: EntryName?
-        guard let visit = try walk.next() else { throw .noSuchFileOrDirectory }
-        walk.list(visit) { name, kind in
-            if kind == .folder, let status = try? FileStatus(of: name, in: parent),
-                FileIdentity(status) == identity
-            {
+        try FolderListing.read(parent) { name, kind in
+            if kind == .folder, let status = try? FileStatus(of: name, in: parent), FileIdentity(status) == identity {
                 found = EntryName(copying: name)
             }
             return found == nil

@@ -8,7 +8,7 @@ import SystemPackage
 /// The answers are kept, those for folders outside the store too: a busy neighbour on the same file system costs one lookup
 /// an event. Not thread-safe.
 final class FolderResolver {
-    private let root: Descriptor
+    private let store: SharedStore
     private let rootIdentity: FileIdentity
     private var climb: FolderClimb
     /// On the store's file system, and not O_PATH, as open_by_handle_at(2) wants it.
@@ -27,10 +27,10 @@ final class FolderResolver {
     /// A file system's id and a handle, as `cl_fanotify_place` has them.
     private typealias Key = [UInt8]
 
-    init(root: Descriptor, mount: Descriptor) throws(Errno) {
-        self.root = root
+    init(_ store: SharedStore, mount: Descriptor) throws(Errno) {
+        self.store = store
         self.mount = mount
-        rootIdentity = FileIdentity(try FileStatus(of: root))
+        rootIdentity = FileIdentity(try FileStatus(of: store.root))
         climb = FolderClimb(root: rootIdentity)
     }
 
@@ -82,7 +82,7 @@ final class FolderResolver {
         let fileSystem = key.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
         let handle = Array(key[Int(CL_FANOTIFY_KEY_HANDLE)...])
         for mountPath in mountPaths[fileSystem] ?? [.root] {
-            let anchor = mountPath.isRoot ? mount : try OpenFolder.at(mountPath, below: root)
+            let anchor = mountPath.isRoot ? mount : try store.folder(mountPath)
             let folder = Descriptor(
                 owning: try check(cl_open_by_handle(anchor.number, handle, handle.count, CL_O_PATH | O_DIRECTORY)))
             let status = try FileStatus(of: folder)
@@ -106,11 +106,7 @@ final class FolderResolver {
             }
             guard let path = DescriptorPath.inside(try rootPrefix(), absolute) else { return nil }
             if path.isRoot { return identity == rootIdentity ? path : nil }
-            var status = cl_status()
-            let text = path.bytes.map { CChar(bitPattern: $0) } + [0]
-            if cl_statx(root.number, text, AT_SYMLINK_NOFOLLOW, &status) == 0, FileIdentity(status) == identity {
-                return path
-            }
+            if let there = try? store.held(path), FileIdentity(of: there) == identity { return path }
             prefix = nil
         }
         return nil
@@ -118,7 +114,7 @@ final class FolderResolver {
 
     private func rootPrefix() throws(Errno) -> [UInt8] {
         if let prefix { return prefix }
-        let read = try DescriptorPath.read(root)
+        let read = try DescriptorPath.read(store.root)
         prefix = read
         return read
     }

@@ -22,9 +22,9 @@ struct InotifyScan {
     private var trail: [WatchedFolders.Watch] = []
 
     init(
-        root: Descriptor, from place: StorePath, purpose: Purpose, start: (parent: WatchedFolders.Watch, name: EntryName)?
+        _ store: SharedStore, from place: StorePath, purpose: Purpose, start: (parent: WatchedFolders.Watch, name: EntryName)?
     ) {
-        walk = FolderWalk(root: root, startingAt: place)
+        walk = FolderWalk(store, startingAt: place)
         self.purpose = purpose
         self.start = start
         endsInOverflow = if case .repair = purpose { true } else { false }

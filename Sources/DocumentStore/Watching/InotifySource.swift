@@ -7,7 +7,7 @@ import SystemPackage
 /// Changes as inotify(7) tells them: a watch on each folder, no word of who did it. Needs no privilege.
 final class InotifySource: ChangeSource {
     private let queueDescriptor: Descriptor
-    private let root: Descriptor
+    private let store: SharedStore
     private let rootPlace: FolderPlace
     private let log: Logger
     private let buffer = UnsafeMutableRawPointer.allocate(byteCount: bufferSize, alignment: 8)
@@ -32,12 +32,12 @@ final class InotifySource: ChangeSource {
         | CL_IN_ONLYDIR | CL_IN_EXCL_UNLINK
 
     /// Sets watches for up to `settingLimit` milliseconds. Throws EMFILE at the limit of inotify queues.
-    init(root: Descriptor, log: Logger, settingLimit: Int64) throws(Errno) {
-        self.root = root
+    init(_ store: SharedStore, log: Logger, settingLimit: Int64) throws(Errno) {
+        self.store = store
         self.log = log
-        rootPlace = FolderPlace(identity: FileIdentity(try FileStatus(of: root)), path: .root)
+        rootPlace = FolderPlace(identity: FileIdentity(try FileStatus(of: store.root)), path: .root)
         queueDescriptor = Descriptor(owning: try check(cl_inotify_open()))
-        scans = [InotifyScan(root: root, from: .root, purpose: .beginning, start: nil)]
+        scans = [InotifyScan(store, from: .root, purpose: .beginning, start: nil)]
         var none: [OutsideChange] = []
         scan(for: settingLimit * 1_000_000, into: &none)
         for index in scans.indices { scans[index].endsInOverflow = true }
@@ -141,7 +141,7 @@ final class InotifySource: ChangeSource {
 
     private func arrived(_ name: EntryName, in parent: WatchedFolders.Watch, _ folder: FolderPlace) {
         scans.append(
-            InotifyScan(root: root, from: folder.path.appending(name), purpose: .arrival, start: (parent, name)))
+            InotifyScan(store, from: folder.path.appending(name), purpose: .arrival, start: (parent, name)))
     }
 
     /// Something was moved away, and nothing of the kind arrived: it left the store.
@@ -155,7 +155,7 @@ final class InotifySource: ChangeSource {
 
     /// Whether the folder is at its place: it may have left and come back.
     private func isThere(_ place: FolderPlace) -> Bool {
-        guard let folder = try? OpenFolder.at(place.path, below: root), let status = try? FileStatus(of: folder)
+        guard let folder = try? store.folder(place.path), let status = try? FileStatus(of: folder)
         else { return false }
         return FileIdentity(status) == place.identity
     }
@@ -175,7 +175,7 @@ extension InotifySource {
     private func repair() {
         round &+= 1
         unreadable = 0
-        scans = [InotifyScan(root: root, from: .root, purpose: .repair(round: round), start: nil)]
+        scans = [InotifyScan(store, from: .root, purpose: .repair(round: round), start: nil)]
     }
 
     private var isRepairing: Bool { scans.contains { $0.isRepair } }

@@ -37,7 +37,7 @@ public final class StoreWatcher: Sendable {
 
     /// Which method is used.
     public let method: Method
-    /// False on file systems that can change without this kernel knowing (`RemoteFileSystem`): cached names and attributes
+    /// False on file systems that can change without this kernel knowing (`MountKind`): cached names and attributes
     /// should live a short time only.
     public let seesRemoteChanges: Bool
 
@@ -51,13 +51,13 @@ public final class StoreWatcher: Sendable {
     ///
     /// Throws EMFILE or ENOMEM, or the root's error if it cannot be read; with a method asked for, also why that is refused.
     public init(
-        root: Descriptor, log: Logger, options: Options = Options(),
+        _ store: SharedStore, log: Logger, options: Options = Options(),
         handler: @escaping @Sendable ([OutsideChange]) -> Void
     ) throws(Errno) {
-        let mounts = try InnerMounts(root: root)
+        let mounts = try InnerMounts(store)
         let source: any ChangeSource
-        (source, method) = try Self.source(root: root, mounts: mounts, options: options, log: log)
-        seesRemoteChanges = !RemoteFileSystem.holds(root)
+        (source, method) = try Self.source(store, mounts: mounts, options: options, log: log)
+        seesRemoteChanges = store.root.mountKind == .local
         stopSignal = Descriptor(owning: try check(cl_eventfd()))
         watching = Watching(
             source: source, mounts: mounts, stopSignal: stopSignal, pause: options.pauseMilliseconds, log: log,
@@ -86,18 +86,18 @@ public final class StoreWatcher: Sendable {
     }
 
     private static func source(
-        root: Descriptor, mounts: InnerMounts, options: Options, log: Logger
+        _ store: SharedStore, mounts: InnerMounts, options: Options, log: Logger
     ) throws(Errno) -> (any ChangeSource, Method) {
         if options.method != .inotify {
             do throws(Errno) {
-                let source = try FanotifySource(root: root, inner: mounts.mounts, ownMount: options.ownMount, log: log)
+                let source = try FanotifySource(store, inner: mounts.mounts, ownMount: options.ownMount, log: log)
                 return (source, .fanotify)
             } catch {
                 if options.method == .fanotify { throw error }
                 log.debug("fanotify is refused, inotify takes its place", metadata: ["error": "\(error)"])
             }
         }
-        let source = try InotifySource(root: root, log: log, settingLimit: options.watchSettingMilliseconds)
+        let source = try InotifySource(store, log: log, settingLimit: options.watchSettingMilliseconds)
         return (source, .inotify)
     }
 }

@@ -38,10 +38,7 @@ struct RecoveryTarget {
         do throws(Errno) {
             let root = Descriptor(
                 owning: try check(withCString(entry.mountPoint) { cl_openat(AT_FDCWD, $0, CL_O_PATH | O_DIRECTORY, 0) }))
-            folder = inside.isEmpty
-                ? root
-                : Descriptor(
-                    owning: try check(withCString(inside) { cl_open_beneath(root.number, $0, CL_O_PATH | O_DIRECTORY) }))
+            folder = try SharedStore(root).open(StorePath(unchecked: inside), flags: CL_O_PATH | O_DIRECTORY)
         } catch .noSuchFileOrDirectory {
             throw Self.folderIsGone(path)
         } catch .notDirectory {

@@ -54,7 +54,7 @@ struct KeptVersionsTests {
         #expect(shares.use(of: .keptBytes, by: 1235) == 2 * 8_192)
         // The next daemon counts the same.
         let later = UserShares()
-        let next = try VersionStore(root: store.root, stateFolder: store.statePath, limits: limits, shares: later)
+        let next = try VersionStore(SharedStore(store.root), stateFolder: store.statePath, limits: limits, shares: later)
         #expect(next.kept.list(for: 0).map(\.id) == [2, 5, 6, 7])
         #expect([1234, 1235, 1236].map { later.use(of: .keptBytes, by: $0) } == [8_192, 2 * 8_192, 4_096])
     }
@@ -79,7 +79,7 @@ struct KeptVersionsTests {
     @Test(arguments: bases) func whatIsKeptCanBeReadAfterTheNextMountToo(_ base: String, _ stateBase: String) throws {
         let store = try VersionFixture(on: base)
         let state = try TestFolder(on: stateBase)
-        var versions = try VersionStore(root: store.root, stateFolder: state.path)
+        var versions = try VersionStore(SharedStore(store.root), stateFolder: state.path)
         try store.write("old", to: "doc")
         try store.shell("chmod 664 doc; setfacl -m u:nobody:rw doc")
         let document = try Descriptor(opening: store.path + "/doc", flags: O_RDWR)
@@ -95,7 +95,7 @@ struct KeptVersionsTests {
                 by: .daemon)
             #expect(version.size == 7 && version.hasContent && version.owner == geteuid())
         }
-        versions = try VersionStore(root: store.root, stateFolder: state.path)
+        versions = try VersionStore(SharedStore(store.root), stateFolder: state.path)
         let list = versions.kept.list(for: geteuid())
         #expect(list.map(\.reason) == reasons)
         #expect(list.allSatisfy { $0.document == place })

@@ -26,11 +26,11 @@ final class VersionFixture {
         statePath = number == 0 ? test.path + "/state" : test.path + "/state\(number)"
         for folder in [path, statePath] { _ = try check(cl_mkdirat(AT_FDCWD, folder, 0o755)) }
         root = try Descriptor(opening: path, flags: CL_O_PATH | O_DIRECTORY)
-        versions = try VersionStore(root: root, stateFolder: statePath, limits: limits, shares: shares)
+        versions = try VersionStore(SharedStore(root), stateFolder: statePath, limits: limits, shares: shares)
     }
 
     /// Another daemon's view of the same store, after the one before has ended.
-    func remounted() throws -> VersionStore { try VersionStore(root: root, stateFolder: statePath) }
+    func remounted() throws -> VersionStore { try VersionStore(SharedStore(root), stateFolder: statePath) }
 
     func write(_ text: String, to name: String) throws { try test.write(text, to: path.dropFirst(test.path.count + 1) + "/" + name) }
 

@@ -1,0 +1,84 @@
+internal import CLinux
+import Glibc
+import Synchronization
+internal import SystemPackage
+
+/// Who answers for a mounted file system.
+public enum MountKind: UInt8, Sendable {
+    /// The kernel, which knows all that there is to know.
+    case local = 1
+    /// A server for a disk, or the machine that a virtual machine runs on. Only root mounts these, and they answer.
+    case trusted
+    /// A FUSE server, of any user's, or another machine. It may never answer, so nothing that is done for all users asks it.
+    case served
+
+    /// - Parameter type: as /proc/self/mountinfo has it: `ext4`, `fuse.sshfs`. What follows the dot whoever mounts it chooses.
+    package init(ofType type: String) {
+        // By bytes: characters may be of several.
+        let type = String(decoding: type.utf8.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
+        self = Self.servedTypes.contains(type) ? .served : Self.trustedTypes.contains(type) ? .trusted : .local
+    }
+
+    private static let servedTypes: Set<String> = [
+        "fuse", "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "afs", "coda", "gfs2", "ocfs2", "lustre", "gpfs", "beegfs", "vboxsf",
+        "vmhgfs", "prl_fs", "autofs",
+    ]
+    private static let trustedTypes: Set<String> = ["fuseblk", "virtiofs"]
+}
+
+/// The kinds of what is mounted, by the table of mounts of this process. It is read again when poll(2) tells of a change (proc(5), mountinfo).
+///
+/// A mount is known by its id, not by its place: a folder that it is in may be moved, of which poll(2) tells nothing.
+public final class MountKinds: Sendable {
+    public static let current = MountKinds()
+
+    private struct State {
+        var kinds: [UInt64: MountKind] = [:]
+        /// `major:minor`.
+        var servedDevices: Set<UInt64> = []
+    }
+
+    /// poll(2) tells of each change once, so the lock is held until the table is read: a thread that polls then would be told of nothing, and
+    /// go by the mounts of before. Taken before `state`, and within any lock but leaves.
+    private let table: Mutex<Descriptor?>
+    /// Leaf.
+    private let state = Mutex(State())
+
+    private init() {
+        table = Mutex(try? Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY))
+        read()
+    }
+
+    /// One poll(2). What is not in the table counts as served.
+    func kind(ofMount id: UInt64) -> MountKind {
+        refresh()
+        return state.withLock { $0.kinds[id] } ?? .served
+    }
+
+    /// Whether a device (statx(2)) is one of a file system that is served. One poll(2).
+    public func isServed(device: UInt64) -> Bool {
+        refresh()
+        let key = Self.key(cl_dev_major(dev_t(device)), cl_dev_minor(dev_t(device)))
+        return state.withLock { $0.servedDevices.contains(key) }
+    }
+
+    private static func key(_ major: UInt32, _ minor: UInt32) -> UInt64 { UInt64(major) << 32 | UInt64(minor) }
+
+    private func refresh() {
+        table.withLock { table in
+            guard let table else { return }
+            var poll = pollfd(fd: table.number, events: Int16(truncatingIfNeeded: POLLPRI), revents: 0)
+            if Glibc.poll(&poll, 1, 0) > 0 { read() }
+        }
+    }
+
+    private func read() {
+        var found = State()
+        for entry in MountTable.current().entries {
+            let kind = MountKind(ofType: entry.fileSystemType)
+            if let id = UInt64(exactly: entry.id) { found.kinds[id] = kind }
+            if kind == .served { found.servedDevices.insert(Self.key(entry.major, entry.minor)) }
+        }
+        state.withLock { $0 = found }
+    }
+}
