@@ -12,17 +12,18 @@ import Testing
     /// A file system that never answers, mounted at a place until the object goes.
     private final class Silent {
         private let device: Descriptor
-        private let place: String
+        /// By which it is unmounted, wherever its folder has been moved.
+        private let root: Descriptor
 
         /// - Parameter type: what follows the dot whoever mounts it may choose.
         init(at place: String, type: String = "fuse.silent") throws {
             device = try Descriptor(opening: "/dev/fuse", flags: O_RDWR)
-            self.place = place
             let options = "fd=\(device.number),rootmode=40000,user_id=0,group_id=0,allow_other"
             try #require(mount("none", place, type, 0, options) == 0)
+            root = try Descriptor(opening: place, flags: CL_O_PATH)
         }
 
-        deinit { umount2(place, Int32(truncatingIfNeeded: MNT_DETACH)) }
+        deinit { umount2("/proc/self/fd/\(root.number)", Int32(truncatingIfNeeded: MNT_DETACH)) }
     }
 
     private func path(_ text: String) throws -> StorePath { try #require(StorePath(text)) }

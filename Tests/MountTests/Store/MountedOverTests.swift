@@ -46,7 +46,7 @@ extension MountTests {
                     for _ in range(25): folders[-1] = os.open("n" * 200, os.O_RDONLY, dir_fd=folders[-1])
                     try:
                         for path in ["/x", "/file", "/d", "/u/a/m"]: cover(S + path, kind, options)
-                        os.rename(S + "/u/a", S + "/u/c")
+                        os.rename(S + "/u/a", S + "/u/c"); covered[-1] = S + "/u/c/m"
                         for folder in folders:
                             os.close(os.open("new", os.O_WRONLY | os.O_CREAT, dir_fd=folder))
                             os.rename("new", "newer", src_dir_fd=folder, dst_dir_fd=folder)
