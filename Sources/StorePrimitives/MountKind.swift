@@ -40,13 +40,18 @@ public final class MountKinds: Sendable {
 
     /// poll(2) tells of each change once, so the lock is held until the table is read: a thread that polls then would be told of nothing, and
     /// go by the mounts of before. Taken before `state`, and within any lock but leaves.
-    private let table: Mutex<Descriptor?>
+    private let table: Mutex<Table>
+    private struct Table {
+        let file: Descriptor?
+        /// False once it could not be read: it is read at the next call.
+        var isRead = false
+    }
     /// Leaf.
     private let state = Mutex(State())
 
     private init() {
-        table = Mutex(try? Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY))
-        read()
+        table = Mutex(Table(file: try? Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)))
+        refresh()
     }
 
     /// One poll(2). What is not in the table counts as served.
@@ -66,19 +71,23 @@ public final class MountKinds: Sendable {
 
     private func refresh() {
         table.withLock { table in
-            guard let table else { return }
-            var poll = pollfd(fd: table.number, events: Int16(truncatingIfNeeded: POLLPRI), revents: 0)
-            if Glibc.poll(&poll, 1, 0) > 0 { read() }
+            guard let file = table.file else { return }
+            var poll = pollfd(fd: file.number, events: Int16(truncatingIfNeeded: POLLPRI), revents: 0)
+            if Glibc.poll(&poll, 1, 0) > 0 || !table.isRead { table.isRead = read() }
         }
     }
 
-    private func read() {
+    /// False if there is nothing to be read, upon which what was known stays.
+    private func read() -> Bool {
         var found = State()
-        for entry in MountTable.current().entries {
+        let entries = MountTable.current().entries
+        guard !entries.isEmpty else { return false }
+        for entry in entries {
             let kind = MountKind(ofType: entry.fileSystemType)
             if let id = UInt64(exactly: entry.id) { found.kinds[id] = kind }
             if kind == .served { found.servedDevices.insert(Self.key(entry.major, entry.minor)) }
         }
         state.withLock { $0 = found }
+        return true
     }
 }

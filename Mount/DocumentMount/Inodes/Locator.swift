@@ -79,7 +79,13 @@ final class Locator: Sendable {
     /// What statx tells of the node now.
     func status(of node: Node) throws(Errno) -> cl_status {
         // Of what is mounted on a name its folder tells what the kernel knows, and that may be nothing yet.
-        if let status = statusAtHand(of: node), !status.isMountRoot || !isInner(node.identity.device) { return status }
+        if let known = statusAtHand(of: node) {
+            guard known.isMountRoot, isInner(node.identity.device) else { return known }
+            let status = try FileStatus(of: searched(node, flags: CL_O_PATH))
+            // The kernel may have taken it for another inode before its server was asked.
+            guard FileIdentity(status) == node.identity else { throw .staleNFSFileHandle }
+            return status
+        }
         let found: Descriptor
         do throws(Errno) {
             found = try searched(node, flags: CL_O_PATH)
@@ -160,7 +166,8 @@ final class Locator: Sendable {
         let held = try name.withCString { (name) throws(Errno) in
             try Descriptor(opening: name, in: parent, flags: CL_O_PATH | O_NOFOLLOW)
         }
-        guard FileIdentity(try FileStatus(knownOf: held)) == node.identity else { throw .staleNFSFileHandle }
+        // Another user's server may not tell root anything.
+        guard let known = try? FileStatus(knownOf: held), FileIdentity(known) == node.identity else { throw .staleNFSFileHandle }
         return try reopened(held, flags: flags | O_NONBLOCK)
     }
 

@@ -184,7 +184,7 @@ final class MountedFileSystem: FileSystemOperations {
             }
             guard var entry = entry(for: node, status, caller) else { continue }
             // The kernel is to ask for the rest without the folder's lock, when a program wants to know.
-            if status.isMountRoot, saves.isServed(node) { entry.attributes.validity = .none }
+            if status.isMountRoot, locator.isInner(node.identity.device) { entry.attributes.validity = .none }
             if !isCertain { (entry.validity, entry.attributes.validity) = (.none, .none) }
             return entry
         }

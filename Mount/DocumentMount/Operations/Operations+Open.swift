@@ -386,7 +386,7 @@ extension MountedFileSystem {
 
     /// At the end of serving: files still open for writing get no RELEASE.
     func noteOpenWriters() {
-        for handle in writers.current { noteWriting(handle.served, by: handle, Self.seen(of: handle)) }
+        for handle in writers.current where handle.descriptor.mountKind != .served { noteWriting(handle.served, by: handle, Self.seen(of: handle)) }
     }
 
     /// Tells the journal of a document that was written: seen by its size and times, since the daemon sees no writes under
