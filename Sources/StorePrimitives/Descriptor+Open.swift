@@ -11,11 +11,11 @@ extension Descriptor {
         self.init(owning: try check(cl_openat(folder?.number ?? AT_FDCWD, path, flags, mode)))
     }
 
-    /// Opens what has a name in a folder of a store, but not through a symbolic link, and not what is mounted there if a server answers for
-    /// that (`MountKind.served`), which is asked nothing, however lately it was mounted.
+    /// Opens a name in a folder of a store. Does not follow a symbolic link, and does not open the root of a file system that a server answers
+    /// for (`MountKind.served`): the server is asked nothing, however lately the file system was mounted.
     ///
     /// Throws open(2)'s errno: .tooManySymbolicLinkLevels for a link that is not held with O_NOFOLLOW, .improperLink (EXDEV) for such a mount.
-    /// One system call, and four more for what is mounted on the name.
+    /// One system call, and four more if something is mounted on the name.
     /// - Parameter flags: without O_CREAT and O_TMPFILE; with O_PATH, all but O_DIRECTORY and O_NOFOLLOW mean nothing.
     public static func named(_ name: UnsafePointer<CChar>, in folder: Descriptor, flags: Int32) throws(Errno) -> Descriptor {
         let number = cl_open_on_mount(folder.number, name, flags)

@@ -19,7 +19,7 @@ public final class Descriptor: Sendable {
 
     deinit { _ = cl_close(number) }
 
-    /// Who answers for the file system that it is on. Two system calls the first time, then a load. Asks no server.
+    /// The kind of the mount that the file is on. Two system calls the first time, then a load. No server is asked.
     public var mountKind: MountKind {
         if let known = MountKind(rawValue: knownKind.load(ordering: .relaxed)) { return known }
         var id: UInt64 = 0

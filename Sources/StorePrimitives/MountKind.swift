@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 internal import SystemPackage
 
-/// Who answers for a mounted file system.
+/// How a mounted file system answers: from the kernel, or through a server.
 public enum MountKind: UInt8, Sendable {
     /// The kernel, which knows all that there is to know.
     case local = 1
@@ -12,7 +12,7 @@ public enum MountKind: UInt8, Sendable {
     /// A FUSE server, of any user's, or another machine. It may never answer, so nothing that is done for all users asks it.
     case served
 
-    /// - Parameter type: as /proc/self/mountinfo has it: `ext4`, `fuse.sshfs`. What follows the dot whoever mounts it chooses.
+    /// - Parameter type: as /proc/self/mountinfo has it: `ext4`, `fuse.sshfs`. The user who mounts a FUSE file system chooses the text after the dot.
     package init(ofType type: String) {
         // By bytes: characters may be of several.
         let type = String(decoding: type.utf8.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
@@ -54,7 +54,7 @@ public final class MountKinds: Sendable {
         refresh()
     }
 
-    /// One poll(2). What is not in the table counts as served.
+    /// One poll(2). A mount that is not in the table counts as served.
     func kind(ofMount id: UInt64) -> MountKind {
         refresh()
         return state.withLock { $0.kinds[id] } ?? .served
@@ -67,6 +67,7 @@ public final class MountKinds: Sendable {
         return state.withLock { $0.servedDevices.contains(key) }
     }
 
+    /// Widening: no value of the kernel's can trap.
     private static func key(_ major: UInt32, _ minor: UInt32) -> UInt64 { UInt64(major) << 32 | UInt64(minor) }
 
     private func refresh() {
@@ -77,7 +78,7 @@ public final class MountKinds: Sendable {
         }
     }
 
-    /// False if there is nothing to be read, upon which what was known stays.
+    /// False if the table cannot be read: the mounts known before then stay known.
     private func read() -> Bool {
         var found = State()
         let entries = MountTable.current().entries

@@ -16,7 +16,6 @@ final class Locator: Sendable {
         device = root.device
     }
 
-
     /// The inode number as apps see it. A file system mounted inside the store has inode numbers of its own, which must not meet
     /// the store's: programs take two files of one device and inode for hard links.
     func presentedInode(_ inode: UInt64, on device: UInt64) -> UInt64 {
@@ -78,7 +77,7 @@ final class Locator: Sendable {
 
     /// What statx tells of the node now.
     func status(of node: Node) throws(Errno) -> cl_status {
-        // Of what is mounted on a name its folder tells what the kernel knows, and that may be nothing yet.
+        // By its name in the folder, the kernel tells of a mounted file system's root only what it knows, which may be nothing yet.
         if let known = statusAtHand(of: node) {
             guard known.isMountRoot, isInner(node.identity.device) else { return known }
             let status = try FileStatus(of: searched(node, flags: CL_O_PATH))

@@ -153,7 +153,7 @@ extension MountedFileSystem {
 
     /// What stands under a name that is about to go, if the kernel knows it. Within `names.changing`.
     func pendingUnlink(_ name: BorrowedName, in folder: Descriptor, by user: uid_t) -> PendingUnlink? {
-        // What is mounted on cannot be removed (EBUSY), and is asked nothing.
+        // unlinkat(2) refuses to remove a mount point (EBUSY), so the file system mounted there need not be asked.
         guard let status = try? FileStatus(of: name, in: folder), !status.isMountRoot else { return nil }
         return pendingUnlink(name, in: folder, status, by: user)
     }

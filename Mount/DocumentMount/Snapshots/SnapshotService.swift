@@ -178,7 +178,7 @@ final class SnapshotService: Sendable {
     /// The handles that write a file in place, by the file.
     private var writtenNow: [FileIdentity: [FileHandle]] {
         var result: [FileIdentity: [FileHandle]] = [:]
-        // What a server answers for is in no snapshot, and is not asked.
+        // Files that a server answers for are in no snapshot, and the server is not asked.
         for handle in writers.current where saves.reason(of: handle) != nil && handle.descriptor.mountKind != .served {
             guard let status = try? FileStatus(of: handle.descriptor) else { continue }
             result[FileIdentity(status), default: []].append(handle)

@@ -24,6 +24,7 @@ enum FolderListing {
             while offset < length {
                 // Safe: the kernel filled the buffer with whole records, and each gives its own length.
                 cl_dirent_at(buffer + offset, &entry)
+                // Of 16 bits, and the kernel's: Int holds it.
                 offset += Int(entry.record_length)
                 guard let name = entry.name, !isDotOrDotDot(name) else { continue }
                 if !body(name, kind(of: entry, in: folder)) { return }
