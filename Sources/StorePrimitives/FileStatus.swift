@@ -12,12 +12,23 @@ extension FileStatus {
         _ = try check(cl_statx_fd(file.number, &self))
     }
 
-    /// Of what has a name in a folder; links are not followed. On a local file system it is what the kernel knows (AT_STATX_DONT_SYNC), which
-    /// is all there is to know: so a server of a file system that was mounted on the name, a moment ago perhaps, is not asked.
+    /// Of what has a name in a folder; links are not followed. Of a file system that is mounted on the name, a moment ago perhaps, it is what the
+    /// kernel knows (AT_STATX_DONT_SYNC): its server is not asked.
+    ///
+    /// One system call on a local file system, where the kernel knows all there is to know; three on another one, as the folder's own server is
+    /// asked and no other.
     public init(of name: UnsafePointer<CChar>, in folder: borrowing Descriptor) throws(Errno) {
         self.init()
-        let flags = AT_SYMLINK_NOFOLLOW | (folder.mountKind == .local ? CL_AT_STATX_DONT_SYNC : 0)
-        _ = try check(cl_statx(folder.number, name, flags, &self))
+        if folder.mountKind == .local {
+            _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW | CL_AT_STATX_DONT_SYNC, &self))
+            return
+        }
+        let number = cl_open_on_mount(folder.number, name, CL_O_PATH | O_NOFOLLOW)
+        if number == -EXDEV {
+            self = try FileStatus(knownOf: Descriptor(owning: check(cl_openat(folder.number, name, CL_O_PATH | O_NOFOLLOW, 0))))
+        } else {
+            self = try FileStatus(of: Descriptor(owning: check(number)))
+        }
     }
 
     public init(of name: EntryName, in folder: borrowing Descriptor) throws(Errno) {

@@ -34,9 +34,13 @@ public final class MountKinds: Sendable {
 
     private struct State {
         var kinds: [UInt64: MountKind] = [:]
-        /// `major:minor`.
-        var servedDevices: Set<UInt64> = []
+        /// `major:minor`; those that are not local. One whose mount is gone stays, as files on it may be open still, until another file system is
+        /// mounted that has its number.
+        var devices: [UInt64: MountKind] = [:]
+        var changes = 0
     }
+    /// How many devices whose mounts are gone are kept at most.
+    private static let deviceLimit = 4_096
 
     /// poll(2) tells of each change once, so the lock is held until the table is read: a thread that polls then would be told of nothing, and
     /// go by the mounts of before. Taken before `state`, and within any lock but leaves.
@@ -60,11 +64,17 @@ public final class MountKinds: Sendable {
         return state.withLock { $0.kinds[id] } ?? .served
     }
 
-    /// Whether a device (statx(2)) is one of a file system that is served. One poll(2).
-    public func isServed(device: UInt64) -> Bool {
+    /// The kind of the file system that a device (statx(2)) is one of, though it be mounted nowhere any more. One poll(2).
+    public func kind(ofDevice device: UInt64) -> MountKind {
         refresh()
         let key = Self.key(cl_dev_major(dev_t(device)), cl_dev_minor(dev_t(device)))
-        return state.withLock { $0.servedDevices.contains(key) }
+        return state.withLock { $0.devices[key] } ?? .local
+    }
+
+    /// How often the table has been read: another number tells that something was mounted or unmounted. One poll(2).
+    package var changes: Int {
+        refresh()
+        return state.withLock { $0.changes }
     }
 
     /// Widening: no value of the kernel's can trap.
@@ -83,12 +93,20 @@ public final class MountKinds: Sendable {
         var found = State()
         let entries = MountTable.current().entries
         guard !entries.isEmpty else { return false }
+        var local: Set<UInt64> = []
         for entry in entries {
             let kind = MountKind(ofType: entry.fileSystemType)
             if let id = UInt64(exactly: entry.id) { found.kinds[id] = kind }
-            if kind == .served { found.servedDevices.insert(Self.key(entry.major, entry.minor)) }
+            let device = Self.key(entry.major, entry.minor)
+            if kind == .local { local.insert(device) } else { found.devices[device] = kind }
         }
-        state.withLock { $0 = found }
+        state.withLock { known in
+            found.changes = known.changes &+ 1
+            if known.devices.count < found.devices.count + Self.deviceLimit {
+                for (device, kind) in known.devices where !local.contains(device) && found.devices[device] == nil { found.devices[device] = kind }
+            }
+            known = found
+        }
         return true
     }
 }

@@ -155,9 +155,12 @@ final class MountedFileSystem: FileSystemOperations {
             validity: cacheTime(of: node))
     }
 
-    /// How long the kernel may rely on what it was told of a node: of what a server inside the store answers for not long, as nobody tells of
-    /// what changes there.
-    func cacheTime(of node: Node) -> CacheTime { saves.isServed(node) ? Self.remoteCacheTime : cacheTime }
+    /// How long the kernel may rely on what it was told of a node: not long on a file system inside the store that is not the kernel's own, as
+    /// nobody tells of what changes there.
+    func cacheTime(of node: Node) -> CacheTime {
+        let device = node.identity.device
+        return locator.isInner(device) && MountKinds.current.kind(ofDevice: device) != .local ? Self.remoteCacheTime : cacheTime
+    }
 
     static let remoteCacheTime = CacheTime(seconds: 1)
 

@@ -101,7 +101,7 @@ extension MountedFileSystem {
         _ node: Node, in parent: Node, _ folder: Descriptor, _ name: BorrowedName
     ) throws(Errno) -> Entry? {
         let source = try locator.pathDescriptor(of: node)
-        return try locator.names.changing { () throws(Errno) -> Entry? in
+        return try locator.changingNames(in: parent) { () throws(Errno) -> Entry? in
             let isSame = { () throws(Errno) in !node.state.withLock { $0.isSuperseded } }
             let isDone: Void? = try namesStanding(of: node, isSame: isSame) { () throws(Errno) in
                 try withProcPath(of: source) { (path) throws(Errno) in
@@ -127,7 +127,7 @@ extension MountedFileSystem {
         _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, _ make: (Descriptor) throws(Errno) -> Void
     ) throws(Errno) -> Entry {
         let folder = try locator.folder(parent)
-        let entry = try locator.names.changing { () throws(Errno) in
+        let entry = try locator.changingNames(in: parent) { () throws(Errno) in
             try privileges.acting(as: caller, mode: mode) { () throws(Errno) in try make(folder) }
             return try lookUp(name, in: parent, folder)
         }

@@ -248,7 +248,7 @@ extension MountedFileSystem {
         let folder = try locator.folder(parent)
         // Always exclusive: what is there already must go through lookup and the kernel's permission check.
         let openFlags = (flags & SaveService.openFlagsKept) | O_CREAT | O_EXCL | O_NOFOLLOW
-        return try locator.names.changing { () throws(Errno) -> (Entry, Descriptor, Node) in
+        return try locator.changingNames(in: parent) { () throws(Errno) -> (Entry, Descriptor, Node) in
             let number = try privileges.acting(as: caller, mode: mode) { () throws(Errno) in
                 try check(cl_openat(folder.number, name, openFlags, mode))
             }

@@ -100,7 +100,7 @@ extension MountedFileSystem {
 
     private func removeFromStore(in parent: Node, name: BorrowedName, isFolder: Bool, _ caller: Caller) throws(Errno) {
         let folder = try locator.folder(parent)
-        try locator.names.changing { () throws(Errno) in
+        try locator.changingNames(in: parent) { () throws(Errno) in
             while true {
                 let pendingUnlink = self.pendingUnlink(name, in: folder, by: caller.uid)
                 let isSame = { () throws(Errno) in self.knownNode(name, in: folder) === pendingUnlink?.node }

@@ -49,7 +49,7 @@ extension MountedFileSystem {
         _ old: (parent: Node, name: BorrowedName), _ folder: Descriptor, _ new: (parent: Node, name: BorrowedName),
         _ newFolder: Descriptor, flags: UInt32, _ caller: Caller
     ) throws(Errno) -> Move {
-        try locator.names.changing { () throws(Errno) -> Move in
+        try locator.changingNames(in: old.parent, new.parent) { () throws(Errno) -> Move in
             while true {
                 let places = try RenamePlaces(folder, old.name, newFolder, new.name)
                 let (sourceNode, targetNode) = (table.known(places.source), places.target.flatMap { table.known($0) })

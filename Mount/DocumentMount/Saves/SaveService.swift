@@ -84,11 +84,6 @@ final class SaveService: Sendable {
         node.saved.load() ?? node.saved.storeIfNil(SavedDocument(of: node, lockedAs: lockKey, service: self))
     }
 
-    /// Whether a node is on a file system inside the store that a server answers for: no lock is held while that is asked.
-    func isServed(_ node: Node) -> Bool {
-        locator.isInner(node.identity.device) && MountKinds.current.isServed(device: node.identity.device)
-    }
-
     /// The document has a machine from now on. With its state held.
     func activated(_ document: SavedDocument) {
         active.withLock { $0[ObjectIdentifier(document)] = document }

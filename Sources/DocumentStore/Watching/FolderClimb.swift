@@ -18,8 +18,10 @@ struct FolderClimb {
     private static let longest = 65_536
 
     private let root: FileIdentity
-    /// Folders that were found to lie outside of the store, or too deep in it, until a folder was moved somewhere.
+    /// Folders that were found to lie outside of the store, or too deep in it, until a folder was moved or something mounted somewhere.
     private var outside: Set<FileIdentity> = []
+    /// `MountKinds.changes` then: what was mounted over a folder may have been unmounted.
+    private var mountChanges = 0
     private static let outsideLimit = 2 * longest
     /// The folder that was found last, and its path.
     private var last: (identity: FileIdentity, path: StorePath)?
@@ -35,6 +37,9 @@ struct FolderClimb {
     /// The path of `folder` below the root; nil if it does not lie in there, or too deep. Throws ENOENT if it was moved
     /// meanwhile.
     mutating func path(of folder: Descriptor) throws(Errno) -> StorePath? {
+        let changes = MountKinds.current.changes
+        if changes != mountChanges { foldersMoved() }
+        mountChanges = changes
         let start = FileIdentity(try FileStatus(of: folder))
         guard let levels = try levelsBelowKnown(folder, start) else { return nil }
         var names: [EntryName] = []

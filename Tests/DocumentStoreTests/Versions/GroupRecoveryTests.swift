@@ -35,21 +35,23 @@ extension RecoveryTests {
         for name in ["one", "two", "four"] { try store.write("old", to: name) }
     }
 
-    private func state(_ store: VersionFixture) throws -> String {
+    private static func state(_ store: VersionFixture) throws -> String {
         try store.output("for name in one two three four; do cat $name 2>/dev/null || printf -- -; done")
     }
 
-    @Test(arguments: TestFolder.bases) func aDaemonKilledWhilePublishingAGroupLeavesAllOrNothing(_ base: String) throws {
-        var seen: Set<String> = []
-        let names = [["four", "one", "two"], ["one", "three", "two"]]
-        try killedEverywhere(base, leaves: names, prepare: Self.prepare, Self.publishAll) { store, next, call, wasLogged in
-            let state = try state(store)
-            #expect(state == "newnewnew-" || state == "oldold-old" && !wasLogged, "call \(call)")
-            // What was not published is not lost.
-            if state == "oldold-old" { seen.formUnion(next.kept.list(for: 0).filter { $0.reason == .unpublished }.map { "\($0.document)" }) }
-            seen.insert(state)
+    @Test(arguments: TestFolder.bases) func aDaemonKilledWhilePublishingAGroupLeavesAllOrNothing(_ base: String) async {
+        await #expect(processExitsWith: .success) { [base] in
+            var seen: Set<String> = []
+            let names = [["four", "one", "two"], ["one", "three", "two"]]
+            try RecoveryTests.killedEverywhere(base, leaves: names, prepare: RecoveryTests.prepare, RecoveryTests.publishAll) { store, next, call, wasLogged in
+                let state = try RecoveryTests.state(store)
+                #expect(state == "newnewnew-" || state == "oldold-old" && !wasLogged, "call \(call)")
+                // What was not published is not lost.
+                if state == "oldold-old" { seen.formUnion(next.kept.list(for: 0).filter { $0.reason == .unpublished }.map { "\($0.document)" }) }
+                seen.insert(state)
+            }
+            #expect(seen == ["newnewnew-", "oldold-old", "one", "three", "two"])
         }
-        #expect(seen == ["newnewnew-", "oldold-old", "one", "three", "two"])
     }
 
     /// What came under a name meanwhile stays, and so does everything else.

@@ -8,6 +8,8 @@ import SystemPackage
 import Testing
 
 /// What a daemon that ended leaves behind, and what the next mount makes of it. Serialized: it forks.
+///
+/// The tests that fork run in processes of their own: in this one, other tests' threads may hold any lock at the fork.
 @Suite(.serialized) struct RecoveryTests {
     /// What a child does in one test's store, until it is killed.
     private final class Work {
@@ -21,7 +23,7 @@ import Testing
     }
 
     /// Runs `body` as a daemon of its own in a child, killed before its system call number `call`. Whether that was reached.
-    private func run(
+    private static func run(
         _ store: VersionFixture, killedAt call: Int, _ body: @escaping (VersionFixture, VersionStore) throws -> Void
     ) throws -> Bool {
         let work = Work(store, body)
@@ -39,7 +41,7 @@ import Testing
 
     /// Kills `body` at each of its system calls in turn, mounts again and calls `verify` with the number, and whether an intent
     /// stood in the log then.
-    func killedEverywhere(
+    static func killedEverywhere(
         _ base: String, leaves names: [[String]] = [["doc"]],
         prepare: (VersionFixture) throws -> Void = { try $0.write(RecoveryTests.old, to: "doc") },
         _ body: @escaping (VersionFixture, VersionStore) throws -> Void,
@@ -69,7 +71,7 @@ import Testing
         #expect(call > 20)
     }
 
-    private func log(_ store: VersionFixture) throws -> String {
+    private static func log(_ store: VersionFixture) throws -> String {
         try String(contentsOfFile: store.statePath + "/intents", encoding: .utf8)
     }
 
@@ -78,7 +80,7 @@ import Testing
     private static let new = String(repeating: "new", count: 3_000)
 
     /// Which of the two the document is; "parts" if neither.
-    private func version(_ store: VersionFixture) throws -> String {
+    private static func version(_ store: VersionFixture) throws -> String {
         switch try store.read("doc") {
         case Self.old: "old"
         case Self.new: "new"
@@ -93,44 +95,48 @@ import Testing
         return copy
     }
 
-    @Test(arguments: VersionSetting.all) func aDaemonKilledWhilePublishingLeavesAWholeVersion(_ setting: VersionSetting) throws {
-        let reason: KeptVersion.Reason = setting.unnamed ? .unpublished : .unfinished
-        let expected: Set = ["old", "new", "\(reason)"]
-        var seen: Set<String> = []
-        // The number of calls before the one that matters differs beside load: one turn may pass it by.
-        for _ in 0..<5 where seen != expected {
-            try killedEverywhere(setting.base) { store, versions in
-                try Self.saved(store, versions, unnamed: setting.unnamed).publishFully(as: EntryName("doc"), in: store.root, durably: true)
-            } verify: { store, next, call, _ in
-                let version = try version(store)
-                #expect(version != "parts", "call \(call)")
-                seen.insert(version)
-                for kept in next.kept.list(for: 0) {
-                    #expect(kept.document == StorePath("doc") && version == "old")
-                    seen.insert("\(kept.reason)")
+    @Test(arguments: VersionSetting.all) func aDaemonKilledWhilePublishingLeavesAWholeVersion(_ setting: VersionSetting) async {
+        await #expect(processExitsWith: .success) { [setting] in
+            let reason: KeptVersion.Reason = setting.unnamed ? .unpublished : .unfinished
+            let expected: Set = ["old", "new", "\(reason)"]
+            var seen: Set<String> = []
+            // The number of calls before the one that matters differs beside load: one turn may pass it by.
+            for _ in 0..<5 where seen != expected {
+                try RecoveryTests.killedEverywhere(setting.base) { store, versions in
+                    try RecoveryTests.saved(store, versions, unnamed: setting.unnamed).publishFully(as: EntryName("doc"), in: store.root, durably: true)
+                } verify: { store, next, call, _ in
+                    let version = try RecoveryTests.version(store)
+                    #expect(version != "parts", "call \(call)")
+                    seen.insert(version)
+                    for kept in next.kept.list(for: 0) {
+                        #expect(kept.document == StorePath("doc") && version == "old")
+                        seen.insert("\(kept.reason)")
+                    }
                 }
             }
+            #expect(seen == expected, "what was written can be had back")
         }
-        #expect(seen == expected, "what was written can be had back")
     }
 
-    @Test(arguments: VersionSetting.all) func aDaemonKilledWhilePublishingInPlaceIsCompleted(_ setting: VersionSetting) throws {
-        var seen: Set<String> = []
-        var loggedAt: Set<Int> = []
-        try killedEverywhere(setting.base) { store, versions in
-            try Self.saved(store, versions, unnamed: setting.unnamed).publishInPlace(at: StorePath("doc")!, in: store.root)
-        } verify: { store, next, call, wasLogged in
-            let version = try version(store)
-            #expect(version == "new" || version == "old" && !wasLogged, "call \(call), \(version)")
-            seen.insert(version)
-            if wasLogged { loggedAt.insert(call) }
+    @Test(arguments: VersionSetting.all) func aDaemonKilledWhilePublishingInPlaceIsCompleted(_ setting: VersionSetting) async {
+        await #expect(processExitsWith: .success) { [setting] in
+            var seen: Set<String> = []
+            var loggedAt: Set<Int> = []
+            try RecoveryTests.killedEverywhere(setting.base) { store, versions in
+                try RecoveryTests.saved(store, versions, unnamed: setting.unnamed).publishInPlace(at: StorePath("doc")!, in: store.root)
+            } verify: { store, next, call, wasLogged in
+                let version = try RecoveryTests.version(store)
+                #expect(version == "new" || version == "old" && !wasLogged, "call \(call), \(version)")
+                seen.insert(version)
+                if wasLogged { loggedAt.insert(call) }
+            }
+            #expect(seen == ["old", "new"])
+            #expect(loggedAt.count >= 5, "syncing the log, copying, cutting, syncing the document, clearing the log")
         }
-        #expect(seen == ["old", "new"])
-        #expect(loggedAt.count >= 5, "syncing the log, copying, cutting, syncing the document, clearing the log")
     }
 
     /// A publishing in place that is killed in its middle: when the document is in parts.
-    private func halfDone(_ base: String) throws -> VersionFixture {
+    private static func halfDone(_ base: String) throws -> VersionFixture {
         let likely = Self.partsAt.load(ordering: .relaxed)
         for attempt in [likely, likely, likely] + Array(1..<100) {
             let store = try VersionFixture(on: base)
@@ -150,79 +156,89 @@ import Testing
         try saved(store, versions, unnamed: true).publishInPlace(at: StorePath("doc")!, in: store.root)
     }
 
-    @Test(arguments: TestFolder.bases) func aDaemonKilledWhileCompletingIsCompletedByTheNext(_ base: String) throws {
-        let stores = try (0..<80).map { _ in try halfDone(base) }
-        // The time up to which the first daemon wrote is over: the second one must have said anew that it does.
-        sleep(5)
-        var partsSeen = 0, ended = false
-        for (call, store) in stores.enumerated() {
-            let killed = try run(store, killedAt: call) { _, versions in _ = versions.completeIntents() }
-            if try version(store) == "parts" { partsSeen += 1 }
-            let next = try store.remounted()
-            #expect(next.completeIntents().kept == 0, "call \(call)")
-            #expect(next.sweep() == VersionStore.Recovery())
-            #expect(try version(store) == "new", "call \(call)")
-            #expect(try store.names == ["doc"], "call \(call)")
-            #expect(try log(store).isEmpty, "call \(call)")
-            if !killed {
-                ended = true
-                break
+    @Test(arguments: TestFolder.bases) func aDaemonKilledWhileCompletingIsCompletedByTheNext(_ base: String) async {
+        await #expect(processExitsWith: .success) { [base] in
+            let stores = try (0..<80).map { _ in try RecoveryTests.halfDone(base) }
+            // The time up to which the first daemon wrote is over: the second one must have said anew that it does.
+            sleep(5)
+            var partsSeen = 0, ended = false
+            for (call, store) in stores.enumerated() {
+                let killed = try RecoveryTests.run(store, killedAt: call) { _, versions in _ = versions.completeIntents() }
+                if try RecoveryTests.version(store) == "parts" { partsSeen += 1 }
+                let next = try store.remounted()
+                #expect(next.completeIntents().kept == 0, "call \(call)")
+                #expect(next.sweep() == VersionStore.Recovery())
+                #expect(try RecoveryTests.version(store) == "new", "call \(call)")
+                #expect(try store.names == ["doc"], "call \(call)")
+                #expect(try RecoveryTests.log(store).isEmpty, "call \(call)")
+                if !killed {
+                    ended = true
+                    break
+                }
+            }
+            #expect(ended && partsSeen > 10)
+        }
+    }
+
+    @Test(arguments: TestFolder.bases) func aDocumentEditedSinceIsLeftAlone(_ base: String) async {
+        await #expect(processExitsWith: .success) { [base] in
+            for edit in ["sed s/x/x/ </dev/null >doc; echo edited >>doc; touch -d '+1 hour' doc", "touch -d 2001-01-01 doc"] {
+                let store = try RecoveryTests.halfDone(base)
+                try store.shell(edit)
+                let content = try store.read("doc")
+                let next = try store.remounted()
+                let recovery = next.completeIntents()
+                #expect(recovery.completed == 0 && recovery.kept == 1 && recovery.failed == 0)
+                #expect(try store.read("doc") == content)
+                #expect(next.kept.list(for: geteuid()).map(\.reason) == [.edited])
+                #expect(try store.names == ["doc"])
             }
         }
-        #expect(ended && partsSeen > 10)
     }
 
-    @Test(arguments: TestFolder.bases) func aDocumentEditedSinceIsLeftAlone(_ base: String) throws {
-        for edit in ["sed s/x/x/ </dev/null >doc; echo edited >>doc; touch -d '+1 hour' doc", "touch -d 2001-01-01 doc"] {
-            let store = try halfDone(base)
-            try store.shell(edit)
-            let content = try store.read("doc")
+    @Test(arguments: TestFolder.bases) func aDocumentMovedSinceIsFoundAndCompleted(_ base: String) async {
+        await #expect(processExitsWith: .success) { [base] in
+            for move in ["mv doc other", "mkdir -p a/b; mv doc a/b/other", "mkdir a; mv doc .quire* a; mv a b"] {
+                let store = try RecoveryTests.halfDone(base)
+                try #require(try store.shell(move) == 0)
+                let recovery = try store.remounted().completeIntents()
+                #expect(recovery.completed == 1 && recovery.failed == 0, "\(move)")
+                #expect(try store.output("find . -type f | xargs cat") == RecoveryTests.new)
+                #expect(try store.output("find . -name '.quire*'; cat ../state/intents") == "")
+            }
+        }
+    }
+
+    @Test func aDocumentReplacedOrRemovedSinceIsLeftAlone() async {
+        await #expect(processExitsWith: .success) {
+            for (change, names) in [("rm doc", []), ("echo x >x; mv x doc", ["doc"])] {
+                let store = try RecoveryTests.halfDone("/tmp")
+                try store.shell(change)
+                let next = try store.remounted()
+                #expect(next.completeIntents().kept == 1)
+                #expect(next.kept.list(for: geteuid()).map(\.reason) == [.removed])
+                #expect(try store.names == names)
+                if !names.isEmpty { #expect(try store.read("doc") == "x\n") }
+            }
+        }
+    }
+
+    @Test func anIntentThatWasNotWrittenWholeIsNone() async {
+        await #expect(processExitsWith: .success) {
+            let store = try RecoveryTests.halfDone("/tmp")
+            try store.shell("truncate -s -3 ../state/intents")
+            let before = try store.read("doc")
             let next = try store.remounted()
-            let recovery = next.completeIntents()
-            #expect(recovery.completed == 0 && recovery.kept == 1 && recovery.failed == 0)
-            #expect(try store.read("doc") == content)
-            #expect(next.kept.list(for: geteuid()).map(\.reason) == [.edited])
-            #expect(try store.names == ["doc"])
+            #expect(next.completeIntents() == VersionStore.Recovery())
+            #expect(try store.read("doc") == before)
+            // The log goes on: a new intent after the damaged one is found.
+            try store.write("old", to: "other")
+            let document = try Descriptor(opening: store.path + "/other", flags: O_RDWR)
+            let copy = try next.workingCopy(of: document, in: store.root, by: .daemon)
+            try store.put("new", into: copy)
+            try copy.publishInPlace(at: StorePath("other")!, in: store.root)
+            #expect(try store.read("other") == "new")
         }
-    }
-
-    @Test(arguments: TestFolder.bases) func aDocumentMovedSinceIsFoundAndCompleted(_ base: String) throws {
-        for move in ["mv doc other", "mkdir -p a/b; mv doc a/b/other", "mkdir a; mv doc .quire* a; mv a b"] {
-            let store = try halfDone(base)
-            try #require(try store.shell(move) == 0)
-            let recovery = try store.remounted().completeIntents()
-            #expect(recovery.completed == 1 && recovery.failed == 0, "\(move)")
-            #expect(try store.output("find . -type f | xargs cat") == Self.new)
-            #expect(try store.output("find . -name '.quire*'; cat ../state/intents") == "")
-        }
-    }
-
-    @Test func aDocumentReplacedOrRemovedSinceIsLeftAlone() throws {
-        for (change, names) in [("rm doc", []), ("echo x >x; mv x doc", ["doc"])] {
-            let store = try halfDone("/tmp")
-            try store.shell(change)
-            let next = try store.remounted()
-            #expect(next.completeIntents().kept == 1)
-            #expect(next.kept.list(for: geteuid()).map(\.reason) == [.removed])
-            #expect(try store.names == names)
-            if !names.isEmpty { #expect(try store.read("doc") == "x\n") }
-        }
-    }
-
-    @Test func anIntentThatWasNotWrittenWholeIsNone() throws {
-        let store = try halfDone("/tmp")
-        try store.shell("truncate -s -3 ../state/intents")
-        let before = try store.read("doc")
-        let next = try store.remounted()
-        #expect(next.completeIntents() == VersionStore.Recovery())
-        #expect(try store.read("doc") == before)
-        // The log goes on: a new intent after the damaged one is found.
-        try store.write("old", to: "other")
-        let document = try Descriptor(opening: store.path + "/other", flags: O_RDWR)
-        let copy = try next.workingCopy(of: document, in: store.root, by: .daemon)
-        try store.put("new", into: copy)
-        try copy.publishInPlace(at: StorePath("other")!, in: store.root)
-        #expect(try store.read("other") == "new")
     }
 
     @Test(arguments: TestFolder.bases) func theSweepTakesWhatIsOursAndOfNoLiveDaemon(_ base: String) throws {

@@ -80,7 +80,7 @@ final class VersionFixture {
 let isRoot = geteuid() == 0
 
 /// The kinds of working copies: without a name, and as on file systems where each file has one.
-struct VersionSetting: CustomTestStringConvertible, Sendable {
+struct VersionSetting: CustomTestStringConvertible, Codable, Sendable {
     let base: String
     let unnamed: Bool
 

@@ -48,9 +48,9 @@ extension MountTests {
             }
         }
 
-        /// One that answers until a document on it is written and closed, or is opened again: neither what looks for documents everywhere, nor
+        /// One that answers until a document on it is written and closed, or is opened again, or a folder is made there: neither what looks for documents everywhere, nor
         /// what has all names stand still, waits for it.
-        @Test(arguments: ["written", "opened", "claimed"])
+        @Test(arguments: ["written", "opened", "claimed", "made"])
         func aFileSystemThatFallsSilentHoldsUpNothingThatUsersShare(when: String) throws {
             try withMount(prepare: "mkdir inner; echo x >document; setfattr -n user.xdg.tags -v t document") { mount in
                 try mount.shell("eventually() { until \"$@\"; do sleep 0.1; done; }; eventually test -e .tags/t/document")
@@ -217,6 +217,7 @@ extension MountTests {
                         if error and name == b"file": open(T + "/silent", "w").close()
                     elif opcode == 3: body = struct.pack("<QII", 0, 0, 0) + attributes(node)  # GETATTR
                     elif opcode in (2, 42): continue  # FORGET
+                    elif opcode == 9: open(T + "/silent", "w").close(); continue  # MKDIR
                     elif opcode in (14, 27): body = struct.pack("<QII", 1, 0, 0)  # OPEN
                     elif opcode == 16: body = struct.pack("<II", struct.unpack_from("<I", request, 56)[0], 0)  # WRITE
                     elif opcode not in (4, 18, 20, 25, 28, 29): error = -38
@@ -234,6 +235,7 @@ extension MountTests {
                     file = os.open(M + "/inner/file", os.O_WRONLY); os.write(file, b"x"); os.close(file)
                     open(T + "/silent", "w").close()
                 elif when == "opened": beside(lambda: os.open(M + "/inner/file", os.O_RDONLY))
+                elif when == "made": beside(lambda: os.mkdir(M + "/inner/new"))
                 else:
                     open(T + "/silent", "w").close()
                     beside(lambda: subprocess.run(["quire", "coordinate", "--read", M + "/inner", "--write", M + "/inner/file", "--", "true"]))
@@ -251,6 +253,7 @@ extension MountTests {
                         assert os.listdir(".tags/t") == ["document"]
                         time.sleep(0.1)
                     words = "quire status; quire tag add u document; quire coordinate --write document -- true; quire coordinate --read document -- true"
+                    if when == "made": words += "; quire coordinate --timeout 100 --read . -- true"
                     assert subprocess.run(["sh", "-ec", words], stdout=subprocess.DEVNULL).returncode == 0
                     os._exit(7)
                 if (worker := os.fork()) == 0:

@@ -84,6 +84,24 @@ extension MountTests {
             }
         }
 
+        /// Nor is it asked by a mount whose whole store a server answers for, which is asked about each name.
+        @Test func aServedStoreIsListedBesideIt() throws {
+            try withMount(prepare: "mkdir x y; touch file; echo y >document") { mount in
+                try mount.unmount()
+                try mount.shell("bindfs \"$S\" \"$S\"", in: "/")
+                defer { _ = try? mount.attempt("umount -l \"$S\"", in: "/") }
+                try mount.mount()
+                let found = try mount.python(Self.covering + #"""
+                    try:
+                        for path in ["/x", "/file"]: cover(S + path)
+                        seen = "ls -U $M | wc -l && cat $M/document && quire coordinate --timeout 60 --read $M -- true"
+                        print(subprocess.run(["timeout", "100", "sh", "-c", seen], capture_output=True, text=True).stdout.split("\n")[-3:])
+                    finally: uncover()
+                    """#, in: "/", limit: .seconds(300))
+                #expect(found == "['4', 'y', '']")
+            }
+        }
+
         /// A scan goes on, and a claim of everything is granted.
         @Test func whatIsBesideItIsScannedAndClaimed() throws {
             let prepare = "mkdir x; for n in $(seq 9); do touch $n file$n; setfattr -n user.xdg.tags -v t $n; done"
