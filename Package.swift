@@ -118,7 +118,7 @@ let package = Package(
             name: "quire",
             dependencies: [
                 "DocumentMount", "FuseServer", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering", "WorkerProtocol",
-                "MountServer", "MountClient", "MountProtocol", "StorePrimitives", "CLinux", "CSixel", "HelpTopics",
+                "MountServer", "MountClient", "MountProtocol", "StorePrimitives", "CLinux", "CGio", "CSixel", "HelpTopics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -77,7 +77,7 @@ public final class MountedStore: Sendable {
         if isRemote {
             log.notice("\(configuration.storeText) is on a network file system: changes by other machines show after a second")
         }
-        versions = try Self.openVersions(self.configuration, store, shares, log)
+        versions = try Self.openVersions(self.configuration, store, journal, shares, log)
         do throws(Errno) {
             fileSystem = try MountedFileSystem(
                 store: store, storeName: Self.lastName(of: configuration.mountPoint), rootStatus: status, privileges: privileges,
@@ -231,11 +231,12 @@ public final class MountedStore: Sendable {
 
     /// Also completes what a crash cut short, before anybody sees documents in parts.
     private static func openVersions(
-        _ configuration: MountConfiguration, _ store: SharedStore, _ shares: UserShares, _ log: Logger
+        _ configuration: MountConfiguration, _ store: SharedStore, _ journal: ChangeJournal, _ shares: UserShares, _ log: Logger
     ) throws(MountFailure) -> VersionStore {
         do throws(Errno) {
             let versions = try VersionStore(
-                store, stateFolder: configuration.stateFolder, limits: configuration.keptLimits, shares: shares)
+                store, stateFolder: configuration.stateFolder, limits: configuration.keptLimits, shares: shares,
+                told: { journal.versionKept($0, $1) })
             if !configuration.options.readOnly { report(versions.completeIntents(), to: log) }
             return versions
         } catch {

@@ -62,6 +62,7 @@ int cl_statx(int dirfd, const char *path, int flags, struct cl_status *out) {
 int cl_statx_fd(int fd, struct cl_status *out) { return cl_statx(fd, "", AT_EMPTY_PATH, out); }
 
 int cl_openat(int dirfd, const char *path, int flags, mode_t mode) { RETRIED(openat(dirfd, path, flags | O_CLOEXEC, mode)); }
+int cl_pipe(int ends[2]) { RESULT(pipe2(ends, O_CLOEXEC)); }
 int cl_close(int fd) { RESULT(close(fd)); }
 ssize_t cl_pwrite(int fd, const void *b, size_t n, off_t o) { RETRIED(pwrite(fd, b, n, o)); }
 ssize_t cl_read(int fd, void *b, size_t n) { RETRIED(read(fd, b, n)); }

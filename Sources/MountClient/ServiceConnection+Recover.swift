@@ -2,13 +2,17 @@ public import MountProtocol
 
 /// The lists of recoverable versions, which the service answers in parts.
 extension ServiceConnection {
-    /// All versions that this user can recover, newest first.
-    public func keptVersions() throws(ServiceCallError) -> [RecoverableVersion] {
+    /// All versions that this user can recover, newest first, or as far as `isWanted` says so of a version in each part of the list.
+    public func keptVersions(while isWanted: (RecoverableVersion) -> Bool = { _ in true }) throws(ServiceCallError) -> [RecoverableVersion] {
         var all: [RecoverableVersion] = []
         while true {
             let more = try call(RecoverInterface.list, .init(before: all.last?.id)).versions
-            if more.isEmpty { return all }
-            all += more
+            // Else a list might have no end.
+            for version in more {
+                if let last = all.last, last.id <= version.id { throw .malformedReply }
+                all.append(version)
+            }
+            if !more.contains(where: isWanted) { return all }
         }
     }
 

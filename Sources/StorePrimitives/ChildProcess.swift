@@ -92,8 +92,7 @@ public enum ChildProcess {
     /// Both ends are closed on exec.
     public static func pipe() throws(Errno) -> (reading: Descriptor, writing: Descriptor) {
         var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = try check(cl_pipe(&ends))
         return (Descriptor(owning: ends[0]), Descriptor(owning: ends[1]))
     }
 }

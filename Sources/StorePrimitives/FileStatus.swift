@@ -23,6 +23,15 @@ extension FileStatus {
             _ = try check(cl_statx(folder.number, name, AT_SYMLINK_NOFOLLOW | CL_AT_STATX_DONT_SYNC, &self))
             return
         }
+        // As statx(2) by a name does: what it was is gone, and the name is looked up once more.
+        do throws(Errno) {
+            self = try FileStatus(ofNamed: name, in: folder)
+        } catch .staleNFSFileHandle {
+            self = try FileStatus(ofNamed: name, in: folder)
+        }
+    }
+
+    private init(ofNamed name: UnsafePointer<CChar>, in folder: borrowing Descriptor) throws(Errno) {
         let number = cl_open_on_mount(folder.number, name, CL_O_PATH | O_NOFOLLOW)
         if number == -EXDEV {
             self = try FileStatus(knownOf: Descriptor(owning: check(cl_openat(folder.number, name, CL_O_PATH | O_NOFOLLOW, 0))))

@@ -34,13 +34,8 @@ public final class MountKinds: Sendable {
 
     private struct State {
         var kinds: [UInt64: MountKind] = [:]
-        /// `major:minor`; those that are not local. One whose mount is gone stays, as files on it may be open still, until another file system is
-        /// mounted that has its number.
-        var devices: [UInt64: MountKind] = [:]
         var changes = 0
     }
-    /// How many devices whose mounts are gone are kept at most.
-    private static let deviceLimit = 4_096
 
     /// poll(2) tells of each change once, so the lock is held until the table is read: a thread that polls then would be told of nothing, and
     /// go by the mounts of before. Taken before `state`, and within any lock but leaves.
@@ -58,17 +53,10 @@ public final class MountKinds: Sendable {
         refresh()
     }
 
-    /// One poll(2). A mount that is not in the table counts as served.
-    func kind(ofMount id: UInt64) -> MountKind {
+    /// One poll(2). A mount that is not in the table counts as served: one that was unmounted while files on it are open, for example.
+    package func kind(ofMount id: UInt64) -> MountKind {
         refresh()
         return state.withLock { $0.kinds[id] } ?? .served
-    }
-
-    /// The kind of the file system that a device (statx(2)) is one of, though it be mounted nowhere any more. One poll(2).
-    public func kind(ofDevice device: UInt64) -> MountKind {
-        refresh()
-        let key = Self.key(cl_dev_major(dev_t(device)), cl_dev_minor(dev_t(device)))
-        return state.withLock { $0.devices[key] } ?? .local
     }
 
     /// How often the table has been read: another number tells that something was mounted or unmounted. One poll(2).
@@ -76,9 +64,6 @@ public final class MountKinds: Sendable {
         refresh()
         return state.withLock { $0.changes }
     }
-
-    /// Widening: no value of the kernel's can trap.
-    private static func key(_ major: UInt32, _ minor: UInt32) -> UInt64 { UInt64(major) << 32 | UInt64(minor) }
 
     private func refresh() {
         table.withLock { table in
@@ -93,19 +78,12 @@ public final class MountKinds: Sendable {
         var found = State()
         let entries = MountTable.current().entries
         guard !entries.isEmpty else { return false }
-        var local: Set<UInt64> = []
         for entry in entries {
-            let kind = MountKind(ofType: entry.fileSystemType)
-            if let id = UInt64(exactly: entry.id) { found.kinds[id] = kind }
-            let device = Self.key(entry.major, entry.minor)
-            if kind == .local { local.insert(device) } else { found.devices[device] = kind }
+            if let id = UInt64(exactly: entry.id) { found.kinds[id] = MountKind(ofType: entry.fileSystemType) }
         }
-        state.withLock { known in
-            found.changes = known.changes &+ 1
-            if known.devices.count < found.devices.count + Self.deviceLimit {
-                for (device, kind) in known.devices where !local.contains(device) && found.devices[device] == nil { found.devices[device] = kind }
-            }
-            known = found
+        state.withLock {
+            found.changes = $0.changes &+ 1
+            $0 = found
         }
         return true
     }

@@ -13,7 +13,7 @@ import Testing
     private final class Silent {
         private let device: Descriptor
         /// By which it is unmounted, wherever its folder has been moved.
-        let root: Descriptor
+        private let root: Descriptor
 
         /// - Parameter type: what follows the dot whoever mounts it may choose.
         init(at place: String, type: String = "fuse.silent") throws {
@@ -34,23 +34,12 @@ import Testing
         try folder.shell("mkdir -p inner/file")
         let isOver = Atomic(false)
         defer { isOver.store(true, ordering: .relaxed) }
-        for _ in 0..<3 { Thread.detachNewThread { while !isOver.load(ordering: .relaxed) { _ = MountKinds.current.kind(ofDevice: 0) } } }
+        for _ in 0..<3 { Thread.detachNewThread { while !isOver.load(ordering: .relaxed) { _ = MountKinds.current.kind(ofMount: 0) } } }
         for _ in 0..<300 {
             let silent = try Silent(at: "\(folder.path)/inner")
             #expect(throws: Errno.improperLink) { try folder.store.held(self.path("inner")) }
             withExtendedLifetime(silent) {}
         }
-    }
-
-    /// Files on it may be open still.
-    @Test func oneThatWasUnmountedCountsAsServed() throws {
-        let folder = try TestFolder()
-        try folder.shell("mkdir inner")
-        let silent = try Silent(at: "\(folder.path)/inner")
-        let device = FileIdentity(try FileStatus(knownOf: silent.root)).device
-        #expect(MountKinds.current.kind(ofDevice: device) == .served)
-        try #require(umount2("\(folder.path)/inner", Int32(truncatingIfNeeded: MNT_DETACH)) == 0)
-        #expect(MountKinds.current.kind(ofDevice: device) == .served)
     }
 
     /// Wherever it has come to be, and however it is called.

@@ -97,7 +97,7 @@ extension Coordinator {
     /// Most documents are nobody's: for these no process has to be looked up.
     private func passIfUnconcerned(_ path: StorePath, _ node: Node) -> OpenPass? {
         let pass = passes.issue()
-        guard isClaimed(path) || isPresented(path), !writers.saves.locator.isServed(node) else { return pass }
+        guard isClaimed(path) || isPresented(path), !node.isServed else { return pass }
         passed(pass)
         return nil
     }

@@ -29,7 +29,7 @@ struct DocumentWriters: Sendable {
             DocumentWriter(id: .save(entry.save.working), path: entry.path, writer: claimant(entry.save.process, user: 0))
         }
         let live = handles.current.compactMap { handle -> DocumentWriter? in
-            guard saves.reason(of: handle) != nil, !saves.locator.isServed(handle.node), let path = saves.path(of: handle.node), isWanted(path) else { return nil }
+            guard saves.reason(of: handle) != nil, !handle.node.isServed, let path = saves.path(of: handle.node), isWanted(path) else { return nil }
             return DocumentWriter(id: .handle(ObjectIdentifier(handle)), path: path, writer: claimant(of: handle.caller))
         }
         return saving + live

@@ -37,6 +37,7 @@ final class EventHub: Sendable {
         let oldPath: StorePath?
         let folder: FileIdentity?
         let oldFolder: FileIdentity?
+        let audience: uid_t?
         let actor: Actor
         /// Nil: to be found out.
         let origin: StoreEvent.Origin?
@@ -128,12 +129,14 @@ final class EventHub: Sendable {
     /// - Parameters:
     ///   - folder: what `path` is in; nil: to be looked up.
     ///   - oldFolder: the same of `oldPath`.
+    ///   - audience: see `StoreEvent.audience`.
     func tell(
         _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity? = nil, from oldPath: StorePath? = nil,
-        in oldFolder: FileIdentity? = nil, by actor: Actor
+        in oldFolder: FileIdentity? = nil, by actor: Actor, to audience: uid_t? = nil
     ) {
         guard Self.canBeNamed(path), oldPath.map(Self.canBeNamed) ?? true else {
-            return tellOfFolder(kind, path, in: folder, from: oldPath, in: oldFolder, by: actor)
+            if audience == nil { tellOfFolder(kind, path, in: folder, from: oldPath, in: oldFolder, by: actor) }
+            return
         }
         // Programs like mkdir are gone in a moment; while nobody listens, most that make many changes are still there later.
         let origin = isHeard ? processes.origin(of: actor) : nil
@@ -142,7 +145,8 @@ final class EventHub: Sendable {
             folder ?? (isHeard ? path.flatMap(self.folder) : nil)
         }
         let pending = PendingEvent(
-            kind: kind, path: path, oldPath: oldPath, folder: known(folder, of: path), oldFolder: known(oldFolder, of: oldPath), actor: actor, origin: origin, time: Clock.now)
+            kind: kind, path: path, oldPath: oldPath, folder: audience == nil ? known(folder, of: path) : nil,
+            oldFolder: known(oldFolder, of: oldPath), audience: audience, actor: actor, origin: origin, time: Clock.now)
         let account = account(of: actor)
         let weight = StoreEvent.weight(path, oldPath)
         let wakes = state.withLock { state in
@@ -189,10 +193,10 @@ final class EventHub: Sendable {
         worker.wake()
     }
 
-    /// Whether something was done at a path through the mount in the last moments, of one kind or any. O(events of these).
+    /// Whether something was done to a document at a path through the mount in the last moments, of one kind or any. O(events of these).
     func hasLatelyTold(of path: StorePath, _ kind: StoreEvent.Kind? = nil) -> Bool {
         let since = Clock.now - Self.moment
-        func isOfKind(_ other: StoreEvent.Kind) -> Bool { kind == nil || kind == other }
+        func isOfKind(_ other: StoreEvent.Kind) -> Bool { kind.map { $0 == other } ?? (other != .versionGained && other != .versionLost) }
         func isAmong(_ pendingEvents: [PendingEvent]) -> Bool {
             pendingEvents.reversed().lazy.prefix { $0.time > since }.contains {
                 isOfKind($0.kind) && ($0.path == path || $0.oldPath == path) && !$0.isOutside
@@ -357,7 +361,7 @@ final class EventHub: Sendable {
                 log.withLock {
                     _ = $0.append(
                         pending.kind, pending.path, from: pending.oldPath, document: document, time: pending.time,
-                        origin: origin, by: account(of: pending.actor), folder: pending.folder, oldFolder: pending.oldFolder)
+                        origin: origin, by: account(of: pending.actor), folder: pending.folder, oldFolder: pending.oldFolder, audience: pending.audience)
                 }
             }
             for (places, account) in missed.places { log.withLock { $0.lose(places, by: account) } }

@@ -1,5 +1,6 @@
 import CLinux
 import Coordination
+import DocumentStore
 import FuseServer
 import Glibc
 import StorePrimitives
@@ -118,6 +119,11 @@ final class ChangeJournal: Sendable {
     }
 
     func aborted(_ path: StorePath, _ caller: Caller) { events.tell(.saveAborted, path, by: .caller(caller)) }
+
+    /// A document has one more version that can be had back, or one less.
+    func versionKept(_ version: KeptVersion, _ change: KeptVersions.Change) {
+        events.tell(change == .gained ? .versionGained : .versionLost, version.document, by: .user(version.charged), to: version.owner)
+    }
 
     /// Attributes or the size changed. `isIndexed`: the index is to look at it.
     func touched(_ node: Node, by caller: Caller, _ event: StoreEvent.Kind? = .attributesChanged, isIndexed: Bool) {

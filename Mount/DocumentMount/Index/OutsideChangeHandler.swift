@@ -191,9 +191,10 @@ final class OutsideChangeHandler: Sendable {
 
     /// The attributes of a folder that tells of itself.
     private func folderChanged(_ change: OutsideChange, _ notifier: Notifier) {
-        guard let node = fileSystem.table.known(change.folder) else { return }
-        notifier.contentsChanged(of: fileSystem.table.id(of: node))
-        guard !(change.mayBeOwn && isAsTold(node)) else { return }
+        if let node = fileSystem.table.known(change.folder) {
+            notifier.contentsChanged(of: fileSystem.table.id(of: node))
+            guard !(change.mayBeOwn && isAsTold(node)) else { return }
+        }
         fileSystem.replay.take(change, isForgotten: true)
     }
 

@@ -25,17 +25,12 @@ final class Locator: Sendable {
     /// Whether a device is another's than the store's: a file system mounted inside it. Virtual items have one that no file has.
     func isInner(_ device: UInt64) -> Bool { device != self.device && device != .max }
 
-    /// Whether a node is on a file system inside the store that a server answers for: no lock is held while that is asked.
-    func isServed(_ node: Node) -> Bool {
-        isInner(node.identity.device) && MountKinds.current.kind(ofDevice: node.identity.device) == .served
-    }
-
     /// Changes names in folders, in the order that `NamesLock` keeps; without it where a server answers for a folder, as it may never answer.
     @inline(__always)
     func changingNames<Result, Failure: Error>(
         in parent: Node, _ other: Node? = nil, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if isServed(parent) || other.map(isServed) == true { return try body() }
+        if parent.isServed || other?.isServed == true { return try body() }
         return try names.changing(body)
     }
 

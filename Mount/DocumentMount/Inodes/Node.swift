@@ -13,6 +13,8 @@ final class Node: @unchecked Sendable {
     let identity: FileIdentity
     /// The file type bits of st_mode: they never change.
     let type: mode_t
+    /// Of what is mounted inside the store, as it was when the kernel first asked for the file; .local in the store's own file system.
+    let mountKind: MountKind
     /// Tells the kernel two nodes apart that had the same address one after the other.
     let generation: UInt64
     /// What stands behind a node of a virtual folder; nil for a file of the store.
@@ -178,7 +180,11 @@ final class Node: @unchecked Sendable {
 
     private static let generations = Atomic<UInt64>(1)
 
-    init(identity: FileIdentity, type: mode_t, item: (any VirtualItem)? = nil, isRoot: Bool = false, isStandIn: Bool = false) {
+    init(
+        identity: FileIdentity, type: mode_t, on mountKind: MountKind = .local, item: (any VirtualItem)? = nil, isRoot: Bool = false,
+        isStandIn: Bool = false
+    ) {
+        self.mountKind = mountKind
         self.isRoot = isRoot
         self.isStandIn = isStandIn
         self.identity = identity
@@ -187,9 +193,12 @@ final class Node: @unchecked Sendable {
         generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
+    /// Whether a server answers for its file: no lock that users share is held while that is asked.
+    var isServed: Bool { mountKind == .served }
+
     /// A second node of a document's file, for `NodeTable.replace`.
     convenience init(standingInFor node: Node) {
-        self.init(identity: node.identity, type: node.type, isStandIn: true)
+        self.init(identity: node.identity, type: node.type, on: node.mountKind, isStandIn: true)
         named.store(node.named.load(ordering: .relaxed), ordering: .relaxed)
         made.store(node.made.load(ordering: .relaxed), ordering: .relaxed)
         let creator = node.state.withLock { $0.made }

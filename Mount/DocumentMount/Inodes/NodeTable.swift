@@ -34,14 +34,22 @@ final class NodeTable: Sendable {
 
     func id(of node: Node) -> NodeID { node === root ? .root : node.id }
 
-    /// The node of a file, made if new, with one lookup more.
-    func lookedUp(_ identity: FileIdentity, type: mode_t, item: @autoclosure () -> (any VirtualItem)? = nil) -> Node {
+    /// The node of a file as statx(2) has just told of it, made if new, with one lookup more.
+    func lookedUp(_ status: cl_status) -> Node {
+        lookedUp(FileIdentity(status), type: status.type, on: MountKinds.current.kind(ofMount: status.mount_id))
+    }
+
+    /// - Parameter mountKind: asked for only if the file is on another file system than the store.
+    func lookedUp(
+        _ identity: FileIdentity, type: mode_t, on mountKind: @autoclosure () -> MountKind, item: @autoclosure () -> (any VirtualItem)? = nil
+    ) -> Node {
+        let mountKind = identity.device == root.identity.device ? .local : mountKind()
         let (node, isNew) = shard(of: identity).nodes.withLock { nodes in
             if let node = nodes[identity], node.type == type {
                 if !node.isRoot { node.lookups += 1 }
                 return (node, false)
             }
-            let node = Node(identity: identity, type: type, item: item())
+            let node = Node(identity: identity, type: type, on: mountKind, item: item())
             node.lookups = 1
             nodes[identity] = node
             _ = Unmanaged.passRetained(node)  // the kernel's reference, given up in `forget`

@@ -108,7 +108,7 @@ final class FileNameTunnel: Sendable {
     }
 
     /// A file is about to be renamed to a name. Says what the file takes over, and hands the attributes over.
-    /// Within `names.changing`.
+    /// Within `Locator.changingNames`.
     func beforeRename(
         of node: Node, at source: Place, over target: Place?, in parent: Node, _ name: UnsafePointer<CChar>, by caller: Caller
     ) -> Takeover {
@@ -205,7 +205,7 @@ final class FileNameTunnel: Sendable {
 }
 
 extension Node {
-    /// The node's file by its current name, for reading attributes within `names.changing`.
+    /// The node's file by its current name, for reading attributes within `Locator.changingNames`.
     fileprivate var openedByName: Descriptor? {
         let (pinned, link) = state.withLock { ($0.pinned, $0.link) }
         if let pinned { return pinned }

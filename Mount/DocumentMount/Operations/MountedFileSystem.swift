@@ -73,7 +73,7 @@ final class MountedFileSystem: FileSystemOperations {
         thumbnails = service
         if let service { journal.follower = { service.voidShown($0) } }
         self.virtualFolders = virtualFolders.map { VirtualFolders($0, thumbnails: service!) }
-        replay = OutsideReplay(table: table, locator: locator, replayer: replayer, session: session)
+        replay = OutsideReplay(table: table, locator: locator, store: store, replayer: replayer, session: session)
         saves = try SaveService(
             table: table, locator: locator, store: versions, journal: journal, session: session,
             privileges: privileges, access: tags.access, options: options, shares: shares, replayer: replayer, log: log)
@@ -157,10 +157,7 @@ final class MountedFileSystem: FileSystemOperations {
 
     /// How long the kernel may rely on what it was told of a node: not long on a file system inside the store that is not the kernel's own, as
     /// nobody tells of what changes there.
-    func cacheTime(of node: Node) -> CacheTime {
-        let device = node.identity.device
-        return locator.isInner(device) && MountKinds.current.kind(ofDevice: device) != .local ? Self.remoteCacheTime : cacheTime
-    }
+    func cacheTime(of node: Node) -> CacheTime { node.mountKind == .local ? cacheTime : Self.remoteCacheTime }
 
     static let remoteCacheTime = CacheTime(seconds: 1)
 
@@ -272,7 +269,7 @@ final class MountedFileSystem: FileSystemOperations {
     private func seen(
         _ name: BorrowedName, in parent: Node, _ status: cl_status, since moment: NameChanges.Moment? = nil
     ) -> (node: Node, Node.LookupResult) {
-        let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
+        let node = table.lookedUp(status)
         guard !node.isRoot else { return (node, .known) }
         let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
         let lookupResult = node.seen(in: parent, name: name, hasOtherNames: hasOtherNames, since: moment)

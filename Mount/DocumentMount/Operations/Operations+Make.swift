@@ -64,7 +64,7 @@ extension MountedFileSystem {
             try item.add(try document(node), EntryName(copying: name), credentials(of: caller))
             // The kernel asks for the linked node itself; the next lookup of the name shows the symbolic link.
             let status = try locator.status(of: node)
-            var entry = entry(for: table.lookedUp(node.identity, type: node.type), status)
+            var entry = entry(for: table.lookedUp(node.identity, type: node.type, on: node.mountKind), status)
             entry.validity = .none
             return entry
         }

@@ -283,7 +283,7 @@ extension MountedFileSystem {
         _ = try check(cl_statx_fd(number, &status))
         // No name: the descriptor is how it is found, also when the app links it into a folder.
         let pin = Pin(try locator.reopenedByPath(descriptor), for: caller.uid, of: shares)
-        let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
+        let node = table.lookedUp(status)
         node.state.withLock { $0.pin = pin }
         // It is gone with its last handle, and its inode number another file's.
         if pin == nil { table.detach(node) }
@@ -302,7 +302,7 @@ extension MountedFileSystem {
         guard let folder = try? locator.folder(parent) else { return }
         guard let status = try? FileStatus(of: name, in: folder), status.isRegular
         else { return }
-        let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
+        let node = table.lookedUp(status)
         defer { table.forget(node, count: 1) }
         node.seen(in: parent, name: name, hasOtherNames: status.st.st_nlink > 1)
         guard let opening = try? saves.open(node, flags: flags, caller, creates: true) else { return }

@@ -70,7 +70,7 @@ extension MountedFileSystem {
         return try parent.nameChanges.during { () throws(Errno) in try other.nameChanges.during(body) }
     }
 
-    /// Renames with the names of both documents standing. Within `names.changing`.
+    /// Renames with the names of both documents standing. Within `Locator.changingNames`.
     private func moved(
         _ node: Node?, _ targetNode: Node?, _ places: RenamePlaces, _ old: (parent: Node, name: BorrowedName),
         _ new: (parent: Node, name: BorrowedName), flags: UInt32, _ caller: Caller

@@ -12,7 +12,7 @@ extension MountedFileSystem {
     func entry(for item: any VirtualItem, _ caller: Credentials) throws(Errno) -> Entry {
         let identity = item.identity
         let status = try item.attributes(caller, inode: identity.inode)
-        let node = table.lookedUp(identity, type: item.type, item: item)
+        let node = table.lookedUp(identity, type: item.type, on: .local, item: item)
         return Entry(
             node: node.id, generation: node.generation, attributes: Attributes(status: status, validity: item.validity),
             validity: item.validity)

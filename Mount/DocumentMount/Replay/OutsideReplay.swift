@@ -43,6 +43,7 @@ final class OutsideReplay: Sendable {
 
     private let table: NodeTable
     private let locator: Locator
+    private let store: SharedStore
     private let replayer: Replayer
     private let session: SessionReference
     /// Leaf.
@@ -51,9 +52,10 @@ final class OutsideReplay: Sendable {
     private let current = Mutex<ReplayedChange?>(nil)
     private let worker = Worker()
 
-    init(table: NodeTable, locator: Locator, replayer: Replayer, session: SessionReference) {
+    init(table: NodeTable, locator: Locator, store: SharedStore, replayer: Replayer, session: SessionReference) {
         self.table = table
         self.locator = locator
+        self.store = store
         self.replayer = replayer
         self.session = session
     }
@@ -63,7 +65,9 @@ final class OutsideReplay: Sendable {
     /// Takes a change over. `isForgotten`: the kernel needs not forget the names. `replays`: else it only has the kernel forget
     /// them. On the watcher's thread; O(1).
     func take(_ change: OutsideChange, isForgotten: Bool, replays: Bool = true) {
-        guard mayBeWatched(change) else { return }
+        let isWatchedItself = isKnown(change.folder)
+        let change = change.name == nil ? inItsParent(change) ?? change : change
+        guard isWatchedItself || mayBeWatched(change) else { return }
         let isGoneAgain = change.kind == .appeared && change.place.flatMap { status(at: $0) } == nil
         let job = Job(change: change, isForgotten: isForgotten, writing: change.writing)
         let isBehind = state.withLock { state in
@@ -109,9 +113,18 @@ final class OutsideReplay: Sendable {
     private func mayBeWatched(_ change: OutsideChange) -> Bool {
         if isKnown(change.folder) { return true }
         if case .moved(let target) = change.kind { return isKnown(target.folder) }
-        // Of a folder's own attributes those hear who watch the folder that it is in.
-        guard change.name == nil, let parent = table.known(change.folder)?.currentLink?.parent else { return false }
-        return isKnown(parent.identity)
+        return false
+    }
+
+    /// A change of a folder's own attributes as one in the folder that it is in: programs that watch that one hear of it, though the kernel
+    /// has forgotten the folder itself. Nil for the store's.
+    private func inItsParent(_ change: OutsideChange) -> OutsideChange? {
+        guard let name = change.folderPath.lastName else { return nil }
+        let path = change.folderPath.parent
+        let link = table.known(change.folder)?.currentLink
+        guard let parent = link?.parent.identity ?? (try? FileIdentity(FileStatus(of: store.held(path)))) else { return nil }
+        return OutsideChange(
+            folder: parent, folderPath: path, name: link?.name ?? name, kind: change.kind, isFolder: true, pid: change.pid)
     }
 
     private func status(at place: OutsideChange.Place) -> cl_status? {
@@ -262,7 +275,7 @@ final class OutsideReplay: Sendable {
         let change = job.change
         guard let source = change.place else { return false }
         if let path = self.path(of: source), let newPath = self.path(of: target), let status = status(at: target) {
-            let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
+            let node = table.lookedUp(status)
             defer { table.forget(node, count: 1) }
             func isReplayed() -> Bool {
                 guard self.replay(.move(path, to: newPath), .moved(from: source, to: target, node: node), &job) else { return false }

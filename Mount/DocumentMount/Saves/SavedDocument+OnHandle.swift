@@ -79,7 +79,7 @@ extension SaveService {
     private func reasonToTruncateLive(_ handle: FileHandle, _ link: Node.Link, _ status: cl_status) -> LiveReason? {
         if handle.flags & (O_SYNC | O_DSYNC) != 0 { return .synchronous }
         if link.name.withCString(options.livePatterns.matches) { return .livePattern }
-        if locator.isServed(handle.node) { return .served }
+        if handle.node.isServed { return .served }
         if status.st.st_size == 0 { return .empty }
         if status.st.st_nlink > 1 { return .hardLinked }
         return status.st.st_mode & (S_ISUID | S_ISGID) != 0 ? .attributesNotTransferable : nil

@@ -24,7 +24,7 @@ extension SavedDocument {
 
     /// The node of a file that was made for a version, and has no name yet, with a lookup counted.
     func versionNode(_ identity: FileIdentity, _ file: Descriptor) -> Node {
-        let node = service.table.lookedUp(identity, type: S_IFREG)
+        let node = service.table.lookedUp(identity, type: S_IFREG, on: file.mountKind)
         node.state.withLock { $0.pin = Pin(counted: file) }
         node.hasNoCapabilities.store(true, ordering: .relaxed)
         _ = node.saved.storeIfNil(self)

@@ -109,7 +109,7 @@ struct WritingOpen: ~Copyable {
         }
         if request.flags.contains([.writes, .truncates]), let link = node.currentLink {
             request.facts.matchesLivePattern = link.name.withCString { service.options.livePatterns.matches($0) }
-            request.facts.isServed = service.locator.isServed(node)
+            request.facts.isServed = node.isServed
         }
         return status
     }

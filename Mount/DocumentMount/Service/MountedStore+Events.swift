@@ -62,6 +62,10 @@ extension MountedStore {
         if fileSystem.tags.access.isUnlimited(caller) { return (events, false) }
         var (known, isMissing): ([StoreEvent], Bool) = ([], false)
         for event in events {
+            if let audience = event.audience {
+                if audience == caller.uid { known.append(event) }
+                continue
+            }
             switch (0..<Self.freshNanoseconds).contains(Clock.now - event.time) ? knowledge(of: event, caller) : .unclear {
             case .event(let event): known.append(event)
             case .none: break

@@ -26,7 +26,7 @@ extension ClaimTransactions {
         guard removed.count == found.count, let claim = own?.id ?? removed.first?.claim else { return false }
         if found.isEmpty, wasMade(base.identity, within: claim) { return false }
         table.detach(folder)
-        let other = table.lookedUp(base.identity, type: S_IFDIR)
+        let other = table.lookedUp(base.identity, type: S_IFDIR, on: folder.mountKind)
         defer { table.forget(other, count: 1) }
         _ = other.seen(in: parent, name: name, hasOtherNames: false)
         try alone(in: [parent, folder, other]) { () throws(Errno) in

@@ -185,7 +185,7 @@ extension ClaimTransactions {
             if error == .noSuchFileOrDirectory, !isRequired { return nil }
             throw error
         }
-        let node = table.lookedUp(FileIdentity(status), type: status.st.st_mode & S_IFMT)
+        let node = table.lookedUp(status)
         held.append(node)
         let hasOtherNames = status.st.st_nlink > 1 && !node.isFolder
         name.withCString { _ = node.seen(in: parent, name: $0, hasOtherNames: hasOtherNames) }

@@ -81,7 +81,7 @@ extension ClaimTransactions {
     func beginSave(of hidden: EntryName, in parent: Node, flags: Int32, _ caller: Caller) {
         guard flags & O_TRUNC != 0, flags & O_ACCMODE != O_RDONLY, let folder = try? locator.folder(parent) else { return }
         guard let status = try? FileStatus(of: hidden, in: folder) else { return }
-        let node = table.lookedUp(FileIdentity(status), type: S_IFREG)
+        let node = table.lookedUp(status)
         defer { table.forget(node, count: 1) }
         hidden.withCString { _ = node.seen(in: parent, name: $0, hasOtherNames: false) }
         shareLocks(node, parent.staged.load()?.staged(as: hidden))

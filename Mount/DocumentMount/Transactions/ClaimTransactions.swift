@@ -78,7 +78,7 @@ final class ClaimTransactions: Sendable {
     /// The claim for which the caller would stage a name that is not staged yet; nil if it works for none.
     func claim(for name: EntryName, in folder: Node, _ caller: Caller) -> (id: ClaimID, isContentOnly: Bool)? {
         guard !name.withCString(saves.options.livePatterns.matches), let path = folder.path?.appending(name),
-            coordinator.isClaimed(path), !saves.locator.isServed(folder)
+            coordinator.isClaimed(path), !folder.isServed
         else { return nil }
         return coordinator.transaction(of: caller, writing: path, besides: state.withLock { $0.ending })
     }
@@ -96,7 +96,7 @@ final class ClaimTransactions: Sendable {
 
     func isClaimed(_ name: EntryName, _ folder: Node) -> Bool {
         if let names = folder.staged.load(), !names[name].isEmpty { return true }
-        return folder.path.map { coordinator.isClaimed($0.appending(name)) } ?? false && !saves.locator.isServed(folder)
+        return folder.path.map { coordinator.isClaimed($0.appending(name)) } ?? false && !folder.isServed
     }
 
     /// Each folder once.

@@ -108,6 +108,7 @@ int cl_usable_processors(void);
 // Makes this thread act as (uid, gid) with `umask` in the file system calls that follow; remembers what is in force and makes
 // no system call when nothing changes. uid and gid are left alone when `change_ids` is 0.
 int cl_assume(uid_t uid, gid_t gid, mode_t umask, int change_ids);
+int cl_pipe(int ends[2]);  // closed on exec (pipe2(2))
 // Writes "/proc/self/fd/FD" and, if there is a name, "/NAME".
 void cl_proc_path(int fd, const char *name, char *out, size_t capacity);
 extern const long CL_UTIME_NOW, CL_UTIME_OMIT;

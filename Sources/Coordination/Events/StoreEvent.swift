@@ -12,7 +12,7 @@ public struct StoreEvent: Hashable, Sendable {
         case deleted
         /// Tags, comments, owner, mode or dates.
         case attributesChanged
-        /// An older or a losing version of it can be had back.
+        /// One more version of it can be had back, or one less (`quire recover`). Told to the document's owner.
         case versionGained
         case versionLost
         /// A save came to nothing: its document is as it was.
@@ -52,11 +52,14 @@ public struct StoreEvent: Hashable, Sendable {
     /// The folders that `path` and `oldPath` were in: another one may have their place by now. Nil: not known.
     public let folder: FileIdentity?
     public let oldFolder: FileIdentity?
+    /// The one user, besides root and who mounted, who is told; nil: whoever may list the folder.
+    public let audience: UInt32?
 
     public init(
         sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, time: Int64, origin: Origin,
-        folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil
+        folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil, audience: UInt32? = nil
     ) {
+        self.audience = audience
         self.sequence = sequence
         self.kind = kind
         self.document = document

@@ -81,10 +81,21 @@ public final class KeptVersions: Sendable {
     private let limits: Limits
     /// A leaf; held while files are removed.
     private let state: Mutex<State>
+    private let told: @Sendable (KeptVersion, Change) -> Void
+
+    public enum Change: Sendable {
+        /// A document has a version that can be had back, or one less.
+        case gained, lost
+    }
 
     /// Reads what is kept in `stateFolder`; makes the folder if there is none.
-    init(in stateFolder: Descriptor, limits: Limits, shares: UserShares? = nil) throws(Errno) {
+    ///
+    /// - Parameter told: called on the thread that makes the change, after it, with no lock of this held but perhaps others': it may take leaves only.
+    init(
+        in stateFolder: Descriptor, limits: Limits, shares: UserShares? = nil, told: @escaping @Sendable (KeptVersion, Change) -> Void
+    ) throws(Errno) {
         self.limits = limits
+        self.told = told
         state = Mutex(State(shares: shares))
         let made = cl_mkdirat(stateFolder.number, "kept", 0o700)
         if made < 0, made != -EEXIST { throw Errno(rawValue: -made) }
@@ -92,7 +103,8 @@ public final class KeptVersions: Sendable {
         let versions = try Self.found(in: folder)
         state.withLock { state in
             for version in versions { state.append(version) }
-            state.nextID = (versions.map(\.id).max() ?? 0) + 1
+            // A version that is removed leaves its number to no other: what a program knows by it would be another version.
+            state.nextID = max(versions.map(\.id).max() ?? 0, Self.lastID(in: folder)) + 1
         }
         prune()
     }
@@ -131,14 +143,21 @@ public final class KeptVersions: Sendable {
             remove(id)
             throw error
         }
-        state.withLock { state in
-            guard reason == .overtaken, let index = state.index(of: document, for: reason, at: version.time) else { return state.append(version) }
+        let replaced = state.withLock { state -> KeptVersion? in
+            guard reason == .overtaken, let index = state.index(of: document, for: reason, at: version.time) else {
+                state.append(version)
+                return nil
+            }
             let other = state.remove(at: index)
             let (newer, older) = other.time > version.time ? (other, version) : (version, other)
             remove(older.id)
             state.append(newer)
+            return older
         }
-        prune()
+        let pruned = pruned(now: cl_realtime_coarse_ns())
+        if let replaced, replaced.id != version.id { told(replaced, .lost) }
+        if replaced?.id != version.id, !pruned.contains(where: { $0.id == version.id }) { told(version, .gained) }
+        for other in pruned where other.id != version.id { told(other, .lost) }
         return version
     }
 
@@ -176,20 +195,51 @@ public final class KeptVersions: Sendable {
     /// Throws ENOENT if there is no such version for this user.
     public func drop(_ id: UInt64, for uid: UInt32) throws(Errno) {
         _ = try version(id, for: uid)
-        state.withLock { state in
-            guard let index = state.versions.firstIndex(where: { $0.id == id }) else { return }
-            remove(state.remove(at: index).id)
-        }
+        let dropped = removing { state in state.versions.firstIndex { $0.id == id }.map { [state.remove(at: $0)] } ?? [] }
+        for version in dropped { told(version, .lost) }
     }
 
     /// Removes what is over the limits, see `keep`. Also done by each `keep` and `list`.
     public func prune(now: Int64 = cl_realtime_coarse_ns()) {
-        state.withLock { state in
+        for version in pruned(now: now) { told(version, .lost) }
+    }
+
+    private func pruned(now: Int64) -> [KeptVersion] {
+        removing { state in
+            var gone: [KeptVersion] = []
             while let first = state.versions.first, limits.seconds <= 0 || (now &- first.time) / 1_000_000_000 > limits.seconds {
-                remove(state.remove(at: 0).id)
+                gone.append(state.remove(at: 0))
             }
-            while let index = state.indexToGo(limits) { remove(state.remove(at: index).id) }
+            while let index = state.indexToGo(limits) { gone.append(state.remove(at: index)) }
+            return gone
         }
+    }
+
+    /// Removes the files of what `body` takes out, and returns it.
+    private func removing(_ body: (inout State) -> [KeptVersion]) -> [KeptVersion] {
+        state.withLock { state in
+            let gone = body(&state)
+            if gone.contains(where: { $0.id + 1 == state.nextID }) { noteLastID(state.nextID - 1) }
+            for version in gone { remove(version.id) }
+            return gone
+        }
+    }
+
+    /// The highest number that a version ever had, if that version is gone.
+    private static let lastIDName = "last"
+
+    private static func lastID(in folder: Descriptor) -> UInt64 {
+        let text = (try? WholeFile.read(lastIDName, in: folder)) ?? []
+        return UInt64(String(decoding: text, as: UTF8.self)).flatMap { $0 < KeptVersion.idLimit ? $0 : nil } ?? 0
+    }
+
+    private func noteLastID(_ id: UInt64) {
+        let new = Self.lastIDName + ".new"
+        // Without room for it the number is given once more after the next start.
+        guard let file = try? Descriptor(opening: new, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600),
+            (try? WholeFile.write(Array("\(id)".utf8), to: file)) != nil
+        else { return }
+        _ = cl_renameat2(folder.number, new, folder.number, Self.lastIDName, 0)
     }
 
     private func remove(_ id: UInt64) {
@@ -237,7 +287,7 @@ public final class KeptVersions: Sendable {
             versions.append(version)
             known.formUnion([name, "\(version.id)"])
         }
-        for name in names.subtracting(known) { _ = cl_unlinkat(folder.number, name, 0) }
+        for name in names.subtracting(known) where name != lastIDName { _ = cl_unlinkat(folder.number, name, 0) }
         return versions.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
     }
 }

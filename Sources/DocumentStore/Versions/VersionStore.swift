@@ -27,12 +27,13 @@ public final class VersionStore: Sendable {
     /// Call `completeIntents()` before the store is served, and `sweep()` at any time after.
     /// - Parameter shares: told what users have of what is kept.
     public init(
-        _ store: SharedStore, stateFolder: String, limits: KeptVersions.Limits = KeptVersions.Limits(), shares: UserShares? = nil
+        _ store: SharedStore, stateFolder: String, limits: KeptVersions.Limits = KeptVersions.Limits(), shares: UserShares? = nil,
+        told: @escaping @Sendable (KeptVersion, KeptVersions.Change) -> Void = { _, _ in }
     ) throws(Errno) {
         self.store = store
         let state = try Descriptor(opening: stateFolder, flags: O_RDONLY | O_DIRECTORY)
         intents = try IntentLog(in: state)
-        kept = try KeptVersions(in: state, limits: limits, shares: shares)
+        kept = try KeptVersions(in: state, limits: limits, shares: shares, told: told)
     }
 
     /// Makes the copy that a save is to write.

@@ -34,7 +34,8 @@ public enum EventInterface {
 
         # kind: appeared (oldPath: where the document was moved aside to whose place it
         # takes), changed, moved (oldPath), deleted, attributesChanged (tags, dates, mode,
-        # owner), versionGained, versionLost or saveAborted. seq rises from
+        # owner), versionGained, versionLost (a recoverable version more, or less: told
+        # to the document's owner) or saveAborted. seq rises from
         # event to event, generation with each version of a document. time: seconds
         # since 1970. pid, uid and process: who did it, if that is known. id: the
         # document's, which survives moves.

@@ -138,6 +138,10 @@ struct RecoverRestoreCommand: ParsableCommand {
     private func restore(
         _ version: RecoverableVersion, _ content: RecoveredContent, _ entry: MountTable.Entry
     ) throws(CommandFailure) -> String {
+        // The daemon of another user's mount may say what it likes.
+        guard MountTable.current().holding(version.path.bytes) == entry else {
+            throw CommandFailure("\(shown(version.path)): is not in the mount \(shown(entry.mountPoint)), which has this version; use --to PATH")
+        }
         let target = try RecoveryTarget(document: version.path)
         let done = "Restored \(version.path) (\(Figures.size(content.size)))."
         switch try target.present() {

@@ -12,7 +12,7 @@ struct WatchCommand: ParsableCommand {
             Shows the changes of a document, of a folder with all that is in it, or of the whole mount of the working \
             directory: who did what, until interrupted or until the mount ends. Root and who mounted it see everything; others \
             what happens in folders that they may list. Kinds: appeared, changed, moved, deleted, attributesChanged (tags, \
-            dates, mode, owner), saveAborted.
+            dates, mode, owner), saveAborted, versionGained and versionLost (a recoverable version of a document of yours more, or less).
 
             With --json each line is an object with seq, kind, id, path, oldPath, generation, time (seconds since 1970), \
             pid, uid and process; keys without a value are left out. A line with overflow: true says that events were \

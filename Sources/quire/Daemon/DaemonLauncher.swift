@@ -5,8 +5,9 @@ import SystemPackage
 
 /// Starts the daemon of a mount in the background and waits until it serves.
 enum DaemonLauncher {
-    /// How long a daemon may take until its mount answers; opening a large index is the longest part.
-    private static let timeout = Duration.seconds(30)
+    /// How long a daemon may take until its mount answers, as systemd gives a service (DefaultTimeoutStartSec): opening a large index takes
+    /// longest, and at boot the processors are others'.
+    private static let timeout = Duration.seconds(90)
     private static let graceTime = Duration.seconds(2)
     private static let readyNumber: Int32 = 3
 

@@ -40,8 +40,8 @@ enum SystemChecks {
     static func all(folder: [UInt8]) -> [SystemCheck] {
         let isRoot = getuid() == 0
         return [
-            device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(), fstab(),
-            passthrough(), attributes(of: folder), openFiles(), watches(), thumbnails(), exports(of: folder),
+            device(), fusermount(isRoot: isRoot), allowOther(isRoot: isRoot), library(), fstab(), units(isRoot: isRoot),
+            passthrough(), attributes(of: folder), openFiles(), watches(), thumbnails(), notifications(), exports(of: folder),
         ]
     }
 
@@ -129,6 +129,34 @@ enum SystemChecks {
                 remedy: "for fstab: install quire in /usr/local/bin")
         }
         return SystemCheck(name, .ok, "mount(8) finds \(place)")
+    }
+
+    /// Whether `quire enable` can be used, and what it enabled has started.
+    private static func units(isRoot: Bool) -> SystemCheck {
+        let name = isRoot ? "mounts at boot" : "mounts at login"
+        // As sd_booted(3) finds out.
+        guard access("/run/systemd/system", F_OK) == 0 else {
+            return SystemCheck(name, .advice, "systemd does not run here, so 'quire enable' fails", remedy: "use fstab (quire help mounting)")
+        }
+        guard ServiceUnit.isInstalled else {
+            return SystemCheck(
+                name, .advice, "the unit quire@.service is not installed, so 'quire enable' fails", remedy: "install the package (quire help installing)")
+        }
+        guard !ServiceUnit.haveFailed else {
+            return SystemCheck(
+                name, .advice, "a unit quire@… has failed", remedy: "see why: systemctl\(isRoot ? "" : " --user") status 'quire@*'")
+        }
+        return SystemCheck(name, .ok, "'quire enable FOLDER' can be used")
+    }
+
+    private static func notifications() -> SystemCheck {
+        let name = "notifications"
+        guard FileSystem.program("notify-send") != nil else {
+            return SystemCheck(
+                name, .advice, "'quire notify' cannot show that a save was rescued: there is no notify-send",
+                remedy: "on a desktop: install the package libnotify-bin")
+        }
+        return SystemCheck(name, .ok, "'quire notify' can show that a save was rescued")
     }
 
     private static func passthrough() -> SystemCheck {

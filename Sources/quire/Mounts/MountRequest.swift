@@ -139,11 +139,7 @@ enum Fusermount {
     static let deviceRemedy =
         "root makes it open to all, as udev does: chmod 666 /dev/fuse (in a container: pass the device and CAP_SYS_ADMIN in)"
 
-    /// Where it is, as posix_spawnp finds it.
-    static var path: String? {
-        let folders = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-        return folders.split(separator: ":").map { "\($0)/fusermount3" }.first { access($0, X_OK) == 0 }
-    }
+    static var path: String? { FileSystem.program("fusermount3") }
 
     /// Whether its configuration lets ordinary users say allow_other.
     static var allowsOther: Bool {

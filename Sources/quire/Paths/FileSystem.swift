@@ -20,6 +20,12 @@ package enum FileSystem {
         withCString(path) { faccessat(AT_FDCWD, $0, mode, AT_EACCESS) == 0 }
     }
 
+    /// Where a program is, as posix_spawnp(3) finds it; nil if it is not in PATH.
+    static func program(_ name: String) -> String? {
+        let folders = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+        return folders.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+    }
+
     /// The names in a folder, without `.` and `..`; nil if it cannot be read.
     package static func entries(_ folder: [UInt8]) -> [[UInt8]]? {
         guard let stream = withCString(folder, { opendir($0) }) else { return nil }

@@ -51,11 +51,7 @@ package struct StateFolders {
     private static func stateHome() throws(CommandFailure) -> String {
         if let set = environment("QUIRE_STATE_HOME") { return set }
         if getuid() == 0 { return "/var/lib/quire" }
-        if let set = environment("XDG_STATE_HOME") { return set + "/quire" }
-        guard let home = environment("HOME") ?? getpwuid(getuid()).map({ String(cString: $0.pointee.pw_dir) }) else {
-            throw CommandFailure("this user has no home folder; set XDG_STATE_HOME")
-        }
-        return home + "/.local/state/quire"
+        return try userFolder("XDG_STATE_HOME", ".local/state") + "/quire"
     }
 
     /// The calling user's: that is where file managers look. Root's mounts have their own, since others use them too.
@@ -66,15 +62,20 @@ package struct StateFolders {
 
     /// Where the calling user's desktop keeps them (XDG Base Directory Specification).
     package static func desktopThumbnails() throws(CommandFailure) -> String {
-        if let set = environment("XDG_CACHE_HOME") { return set + "/thumbnails" }
+        try userFolder("XDG_CACHE_HOME", ".cache") + "/thumbnails"
+    }
+
+    /// One of the calling user's folders (XDG Base Directory Specification): what the variable says, else `usual` in the home folder.
+    package static func userFolder(_ variable: String, _ usual: String) throws(CommandFailure) -> String {
+        if let set = environment(variable) { return set }
         guard let home = environment("HOME") ?? getpwuid(getuid()).map({ String(cString: $0.pointee.pw_dir) }) else {
-            throw CommandFailure("this user has no home folder; set XDG_CACHE_HOME")
+            throw CommandFailure("this user has no home folder; set \(variable)")
         }
-        return home + "/.cache/thumbnails"
+        return "\(home)/\(usual)"
     }
 
     /// - Parameter isMade: nobody is to come between this and the folder's use.
-    private static func runtimeHome(isMade: Bool = false) throws(CommandFailure) -> String {
+    static func runtimeHome(isMade: Bool = false) throws(CommandFailure) -> String {
         if getuid() == 0 { return "/run/quire" }
         var status = stat()
         // A variable kept across su names another user's folder.

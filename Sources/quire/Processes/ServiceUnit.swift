@@ -19,6 +19,22 @@ package struct ServiceUnit {
     /// Ends it, and does not start it any more.
     func disable() throws(CommandFailure) { try run("disable") }
 
+    /// Whether systemd knows the template.
+    static var isInstalled: Bool { answersYes(["cat", "quire@any.service"]) }
+
+    /// Whether one of the calling user's has.
+    static var haveFailed: Bool { answersYes(["is-failed", "--quiet", "quire@*.service"]) }
+
+    private static func answersYes(_ words: [String]) -> Bool {
+        let arguments = (getuid() == 0 ? [] : ["--user"]) + words
+        let output = try? Descriptor(opening: "/dev/null", flags: O_WRONLY)
+        guard let output, let child = try? ChildProcess.spawn(
+            "systemctl", arguments.map { Array($0.utf8) }, environment: ChildProcess.inherited, connecting: [(output, STDOUT_FILENO), (output, STDERR_FILENO)],
+            newSession: false)
+        else { return false }
+        return (try? ChildProcess.wait(for: child)) == 0
+    }
+
     private func run(_ verb: String) throws(CommandFailure) {
         let arguments = scope + [verb, "--now", "--quiet", name]
         let command = (["systemctl"] + arguments).joined(separator: " ")

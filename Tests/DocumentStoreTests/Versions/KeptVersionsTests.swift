@@ -2,6 +2,7 @@ import CLinux
 import DocumentStore
 import Glibc
 import StorePrimitives
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
@@ -76,6 +77,44 @@ struct KeptVersionsTests {
         #expect(shares.use(of: .keptBytes, by: 1235) == 3 * 8_192 && shares.use(of: .keptBytes, by: 1234) == 2 * 8_192)
     }
 
+    /// A program that knows a version by its number restores no other one.
+    @Test func aVersionThatWasRemovedLeavesItsNumberToNoOther() throws {
+        let store = try VersionFixture(on: "/tmp")
+        try store.write("old", to: "doc")
+        func keep(_ versions: VersionStore) throws -> UInt64 {
+            try versions.kept.keep(
+                try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced, by: .daemon).id
+        }
+        #expect(try keep(store.versions) == 1 && keep(store.versions) == 2)
+        try store.versions.kept.drop(2, for: 0)
+        try store.versions.kept.drop(1, for: 0)
+        #expect(try keep(store.remounted()) == 3)
+        let next = try store.remounted()
+        #expect(next.kept.list(for: 0).map(\.id) == [3])
+        for damage in ["", "x", "18446744073709551615"] {
+            try store.shell("printf %s '\(damage)' >../state/kept/last")
+            #expect(try store.remounted().kept.list(for: 0).map(\.id) == [3])
+        }
+        #expect(try keep(store.remounted()) == 4)
+    }
+
+    @Test func eachVersionThatIsKeptOrGoesIsTold() throws {
+        let store = try VersionFixture(on: "/tmp")
+        try store.write("old", to: "doc")
+        let told = Mutex<[String]>([])
+        var limits = KeptVersions.Limits()
+        limits.bytes = 2 * 8_192
+        let versions = try VersionStore(SharedStore(store.root), stateFolder: store.statePath, limits: limits) { version, change in
+            told.withLock { $0.append("\(change) \(version.id)") }
+        }
+        func keep(_ reason: KeptVersion.Reason) throws {
+            try versions.kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: reason, by: .daemon)
+        }
+        for _ in 0..<3 { try keep(.replaced) }
+        try versions.kept.drop(2, for: 0)
+        #expect(told.withLock { $0 } == ["gained 1", "gained 2", "gained 3", "lost 1", "lost 2"])
+    }
+
     @Test(arguments: bases) func whatIsKeptCanBeReadAfterTheNextMountToo(_ base: String, _ stateBase: String) throws {
         let store = try VersionFixture(on: base)
         let state = try TestFolder(on: stateBase)
@@ -129,7 +168,7 @@ struct KeptVersionsTests {
         try kept.drop(version.id, for: geteuid())
         expectErrno(.noSuchFileOrDirectory) { try kept.drop(version.id, for: geteuid()) }
         #expect(kept.list(for: geteuid()).isEmpty)
-        #expect(try store.output("ls ../state/kept") == "")
+        #expect(try store.output("ls -I last ../state/kept") == "")
     }
 
     @Test func theOldestGoFirstWhenThereIsTooMuch() throws {
@@ -184,7 +223,7 @@ struct KeptVersionsTests {
         let kept = store.versions.kept
         try kept.keep(try store.copy(of: "doc").file, moving: true, document: place, saver: nil, reason: .replaced, by: .daemon)
         #expect(kept.list(for: 0).isEmpty)
-        #expect(try store.output("ls ../state/kept") == "")
+        #expect(try store.output("ls -I last ../state/kept") == "")
     }
 
     @Test func theOldGo() throws {
@@ -198,7 +237,7 @@ struct KeptVersionsTests {
         #expect(kept.list(for: geteuid()) == [version])
         kept.prune(now: version.time + 101_000_000_000)
         #expect(kept.list(for: geteuid()).isEmpty)
-        #expect(try store.output("ls ../state/kept") == "")
+        #expect(try store.output("ls -I last ../state/kept") == "")
     }
 
     @Test func leftoversOfACrashAreRemovedAndDamagedOnesToo() throws {

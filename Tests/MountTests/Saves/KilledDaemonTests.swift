@@ -66,8 +66,8 @@ extension MountTests {
             try withMount(kind.account, kind.options, prepare: "echo old >doc; echo old >two") { (mount: Mount) throws in
                 let daemon = try #require(mount.daemon)
                 try mount.shell("""
-                    exec 3>doc 4>two; echo new >&3; echo new >&4; kill -TERM \(daemon); sleep 0.1; exec 3>&-; cd /; sleep 3
-                    exec 4>&- || true
+                    exec 3>doc 4>two; echo new >&3; echo new >&4; kill -TERM \(daemon); sleep 0.1; exec 3>&-; cd /
+                    eventually '! grep "^State:.[^Z]" /proc/\(daemon)/status >/dev/null 2>&1'; exec 4>&- || true
                     """)
                 eventually { Mount.hasEnded(daemon) }
                 #expect(try mount.shell("cat doc two", in: mount.store) == "new\nold")

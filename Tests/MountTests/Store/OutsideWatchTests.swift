@@ -71,6 +71,18 @@ extension MountTests {
             }
         }
 
+        /// Programs that watch a folder hear of what is in it, though the kernel has dropped that from its cache.
+        @Test(arguments: [SaveMount.root, .rootWithoutPassthrough])
+        func aFolderThatTheKernelHasForgottenIsHeardOf(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options) { (mount: Mount) throws in
+                let script = """
+                    mkdir "$S/folder"; step 1
+                    for n in 1 2 3; do echo 2 >/proc/sys/vm/drop_caches; done; chmod 700 "$S/folder"; step 2
+                    """
+                #expect(try heard(mount, script) == "CREATE,ISDIR folder\nATTRIB,ISDIR folder")
+            }
+        }
+
         /// Who stood in the store before it was covered still writes beneath the mount.
         @Test(arguments: SaveMount.accounts)
         func changesBeneathTheMountAreHeard(kind: SaveMount) throws {
