@@ -152,19 +152,6 @@ extension MountTests {
             }
         }
 
-        /// What `quire recover` has more, or less.
-        @Test(arguments: SaveMount.accounts)
-        func aVersionThatIsKeptOrDroppedIsTold(kind: SaveMount) throws {
-            try withSharedMount(kind, prepare: "echo old >doc") { (mount: Mount) throws in
-                let events = try watched(mount, "--kind versionGained --kind versionLost --kind appeared \"$M\"", script: """
-                    python3 -c 'import os; f = open("doc", "w"); f.write("half" * 9000); f.flush(); os.kill(os.getpid(), 9)' || true
-                    eventually 'quire recover list doc | grep signal >/dev/null'
-                    quire recover drop $(quire recover list --json doc | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["id"])')
-                    """)
-                #expect(events.split(separator: "\n").filter { $0.hasPrefix("version") } == ["versionGained doc", "versionLost doc"])
-            }
-        }
-
         @Test(arguments: SaveMount.accounts)
         func whatIsDoneOutsideIsTold(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "mkdir d; echo old >d/doc") { (mount: Mount) throws in
