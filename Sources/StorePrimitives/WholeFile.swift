@@ -23,12 +23,13 @@ package enum WholeFile {
         }
     }
 
-    /// Has a file of this content, for its owner alone, take the path: others find the old one or the whole new one. A crash in between
-    /// leaves a file `PATH.new`.
-    package static func replace(_ path: String, with bytes: [UInt8]) throws(Errno) {
+    /// Has a file of this content, for its owner alone, take the path, relative to a folder or the working directory: others find the old one
+    /// or the whole new one. A crash in between leaves a file `PATH.new`.
+    package static func replace(_ path: String, in folder: Descriptor? = nil, with bytes: [UInt8]) throws(Errno) {
         let new = path + ".new"
-        try write(bytes, to: Descriptor(opening: new, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600))
-        _ = try check(rename(new, path))
+        try write(bytes, to: Descriptor(opening: new, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600))
+        let place = folder?.number ?? AT_FDCWD
+        _ = try check(cl_renameat2(place, new, place, path, 0))
     }
 
     /// Writes at the descriptor's offset.

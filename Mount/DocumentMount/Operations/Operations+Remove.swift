@@ -151,7 +151,7 @@ extension MountedFileSystem {
         }
     }
 
-    /// What stands under a name that is about to go, if the kernel knows it. Within `Locator.changingNames`.
+    /// The file under a name that is about to go, if the kernel knows it. Within `Locator.changingNames`.
     func pendingUnlink(_ name: BorrowedName, in folder: Descriptor, by user: uid_t) -> PendingUnlink? {
         // unlinkat(2) refuses to remove a mount point (EBUSY), so the file system mounted there need not be asked.
         guard let status = try? FileStatus(of: name, in: folder), !status.isMountRoot else { return nil }

@@ -234,12 +234,8 @@ public final class KeptVersions: Sendable {
     }
 
     private func noteLastID(_ id: UInt64) {
-        let new = Self.lastIDName + ".new"
         // Without room for it the number is given once more after the next start.
-        guard let file = try? Descriptor(opening: new, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600),
-            (try? WholeFile.write(Array("\(id)".utf8), to: file)) != nil
-        else { return }
-        _ = cl_renameat2(folder.number, new, folder.number, Self.lastIDName, 0)
+        try? WholeFile.replace(Self.lastIDName, in: folder, with: Array("\(id)".utf8))
     }
 
     private func remove(_ id: UInt64) {

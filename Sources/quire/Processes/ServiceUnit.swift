@@ -5,12 +5,11 @@ import SystemPackage
 /// The systemd unit that mounts a store: `quire@STORE.service`, root's or the user's own.
 package struct ServiceUnit {
     let name: String
-    private let scope: [String]
+    private static let scope = getuid() == 0 ? [] : ["--user"]
 
     /// - Parameter store: its canonical path.
     init(store: [UInt8]) {
         name = "quire@\(Self.escaped(store)).service"
-        scope = getuid() == 0 ? [] : ["--user"]
     }
 
     /// Starts it now and at each login, for root at each boot.
@@ -26,7 +25,7 @@ package struct ServiceUnit {
     static var haveFailed: Bool { answersYes(["is-failed", "--quiet", "quire@*.service"]) }
 
     private static func answersYes(_ words: [String]) -> Bool {
-        let arguments = (getuid() == 0 ? [] : ["--user"]) + words
+        let arguments = scope + words
         let output = try? Descriptor(opening: "/dev/null", flags: O_WRONLY)
         guard let output, let child = try? ChildProcess.spawn(
             "systemctl", arguments.map { Array($0.utf8) }, environment: ChildProcess.inherited, connecting: [(output, STDOUT_FILENO), (output, STDERR_FILENO)],
@@ -36,7 +35,7 @@ package struct ServiceUnit {
     }
 
     private func run(_ verb: String) throws(CommandFailure) {
-        let arguments = scope + [verb, "--now", "--quiet", name]
+        let arguments = Self.scope + [verb, "--now", "--quiet", name]
         let command = (["systemctl"] + arguments).joined(separator: " ")
         let hint = "without systemd use fstab (quire help mounting)"
         let result: (status: Int32, errors: String)

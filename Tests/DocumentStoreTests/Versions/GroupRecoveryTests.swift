@@ -46,7 +46,7 @@ extension RecoveryTests {
             try RecoveryTests.killedEverywhere(base, leaves: names, prepare: RecoveryTests.prepare, RecoveryTests.publishAll) { store, next, call, wasLogged in
                 let state = try RecoveryTests.state(store)
                 #expect(state == "newnewnew-" || state == "oldold-old" && !wasLogged, "call \(call)")
-                // What was not published is not lost.
+                // A version that was not published is kept.
                 if state == "oldold-old" { seen.formUnion(next.kept.list(for: 0).filter { $0.reason == .unpublished }.map { "\($0.document)" }) }
                 seen.insert(state)
             }

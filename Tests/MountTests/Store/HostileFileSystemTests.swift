@@ -48,8 +48,8 @@ extension MountTests {
             }
         }
 
-        /// One that answers until a document on it is written and closed, or is opened again, or a folder is made there: neither what looks for documents everywhere, nor
-        /// what has all names stand still, waits for it.
+        /// One that answers until a document on it is written and closed, or is opened again, or a folder is made there: requests that look
+        /// for documents everywhere do not wait for it, nor do those that need all names to stand still.
         @Test(arguments: ["written", "opened", "claimed", "made"])
         func aFileSystemThatFallsSilentHoldsUpNothingThatUsersShare(when: String) throws {
             try withMount(prepare: "mkdir inner; echo x >document; setfattr -n user.xdg.tags -v t document") { mount in
