@@ -14,7 +14,9 @@ public final class MountedStore: Sendable {
     let configuration: MountConfiguration
     /// How much each user has of the bounded resources; their table is `BoundedResource`.
     public let shares: UserShares
+    /// The store's files.
     let fileSystem: MountedFileSystem
+    let virtualTree: VirtualTree
     let indexer: Indexer
     let events: EventHub
     private let kernelNames: KernelNames
@@ -81,19 +83,20 @@ public final class MountedStore: Sendable {
         do throws(Errno) {
             fileSystem = try MountedFileSystem(
                 store: store, storeName: Self.lastName(of: configuration.mountPoint), rootStatus: status, privileges: privileges,
-                virtualFolders: virtualFolders, journal: journal, tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
+                journal: journal, tags: tags, mountAttributes: MountAttributes(socketPath: configuration.socketPath),
                 cacheTime: isRemote ? MountedFileSystem.remoteCacheTime : .untilNotified, folderCapacity: Self.folderCapacity,
                 versions: versions, options: configuration.options, shares: shares, session: SessionReference(), log: log)
         } catch {
             throw MountFailure("\(configuration.storeText): /proc is not to be read: \(error); Quire needs it to tell who saves")
         }
 
-        if let thumbnails = fileSystem.thumbnails { indexer.index.follow { thumbnails.follow($0) } }
+        virtualTree = VirtualTree(before: fileSystem, virtualFolders)
+        if let thumbnails = virtualTree.thumbnails { indexer.index.follow { thumbnails.follow($0) } }
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
         tuning.sharesByUser = privileges.actsForCallers
         do throws(Errno) {
-            session = try FuseSession(fileSystem: fileSystem, options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
+            session = try FuseSession(fileSystem: ReplayRequests(before: virtualTree), options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
             fileSystem.session.set(session)
         } catch {
             throw Self.refused(configuration, error)
@@ -132,7 +135,7 @@ public final class MountedStore: Sendable {
         events.start()
         fileSystem.replayer.start(at: session.place, configuration.startReplay)
         fileSystem.saves.start()
-        fileSystem.thumbnails?.start(at: session.place, configuration.startReplay)
+        virtualTree.thumbnails?.start(at: session.place, configuration.startReplay)
         // On a read-only mount the kernel lets nobody do what is to be replayed.
         if !isReadOnly { fileSystem.replay.start() }
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
@@ -143,7 +146,7 @@ public final class MountedStore: Sendable {
         starter.join()
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
-        fileSystem.thumbnails?.stop()
+        virtualTree.thumbnails?.stop()
         fileSystem.forgetter.stop()
         kernelNames.stop()
         fileSystem.replayer.stop()

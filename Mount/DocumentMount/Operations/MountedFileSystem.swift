@@ -8,16 +8,14 @@ import StorePrimitives
 import Synchronization
 import SystemPackage
 
-/// The store as the kernel sees it: every request ends here. One file of this folder for each operation family.
+/// The files of the store as the kernel sees them: the last of the layers (`FileSystemLayer`). One file of this folder for each
+/// operation family.
 final class MountedFileSystem: FileSystemOperations {
     let table: NodeTable
     let locator: Locator
     /// The folder that is presented, opened before a mount could cover it.
     let store: SharedStore
     let privileges: Privileges
-    let virtualFolders: VirtualFolders?
-    /// Nil without virtual folders.
-    let thumbnails: DocumentThumbnails?
     let journal: ChangeJournal
     let ownRemovals = OwnRemovals()
     let tags: TagStore
@@ -42,8 +40,7 @@ final class MountedFileSystem: FileSystemOperations {
     let cacheTime: CacheTime
 
     init(
-        store: SharedStore, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, virtualFolders: VirtualFolders.Parts?,
-        journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int,
+        store: SharedStore, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, journal: ChangeJournal, tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int,
         versions: VersionStore, options: MountOptions, shares: UserShares, session: SessionReference, log: Logger
     ) throws(Errno) {
         let root = Node(identity: FileIdentity(rootStatus), type: S_IFDIR, isRoot: true)
@@ -64,15 +61,6 @@ final class MountedFileSystem: FileSystemOperations {
         self.session = session
         replayer = Replayer(log: log)
         forgetter = NameForgetter(log: log)
-        let (table, replayer) = (table, replayer)
-        let service = virtualFolders.map { parts in
-            DocumentThumbnails(
-                parts.thumbnailer, store: store, mountPoint: parts.mountPoint, access: parts.access, replayer: replayer,
-                table: table, session: session, shares: shares, log: log)
-        }
-        thumbnails = service
-        if let service { journal.follower = { service.voidShown($0) } }
-        self.virtualFolders = virtualFolders.map { VirtualFolders($0, thumbnails: service!) }
         replay = OutsideReplay(table: table, locator: locator, store: store, replayer: replayer, session: session)
         saves = try SaveService(
             table: table, locator: locator, store: versions, journal: journal, session: session,
@@ -91,6 +79,15 @@ final class MountedFileSystem: FileSystemOperations {
     func prepareThread() { privileges.prepareThread() }
 
     func begins(_ caller: Caller) { privileges.identify(as: caller) }
+
+    /// By whose permissions a request is judged that the kernel has not judged. Asked once a request.
+    func credentials(of caller: Caller) -> Credentials { tags.access.credentials(of: caller) }
+
+    /// The document a node is: a regular file with a name in the store.
+    func document(_ node: Node) throws(Errno) -> StorePath {
+        guard node.isRegular, let path = saves.named(node).path else { throw .notPermitted }
+        return path
+    }
 
     func isBeingKilled(_ thread: pid_t) -> Bool { ProcessFacts.isBeingKilled(thread) }
 

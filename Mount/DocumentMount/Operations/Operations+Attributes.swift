@@ -8,15 +8,7 @@ import SystemPackage
 
 extension MountedFileSystem {
     func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes {
-        let node = table.node(node)
-        if let item = node.item {
-            // Who has it open has what it was.
-            if node.state.withLock({ $0.handles.isEmpty }) { try item.checkIsCurrent() }
-            let status = try item.attributes(credentials(of: caller), inode: node.identity.inode)
-            return Attributes(status: status, validity: item.validity)
-        }
-        if replay.isCaller(caller) { replay.shown(node) }
-        return try attributes(shownTo: caller, of: node).0
+        try attributes(shownTo: caller, of: table.node(node)).0
     }
 
     /// Those of another version where the node's handles lead there.
@@ -56,19 +48,11 @@ extension MountedFileSystem {
     }
 
     func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {
-        let node = table.node(node)
-        guard node.item == nil else { return (try attributes(caller, of: table.id(of: node), handle: nil), 0) }
-        return try attributes(shownTo: caller, of: node)
+        try attributes(shownTo: caller, of: table.node(node))
     }
 
     func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes {
         let node = table.node(node)
-        if let item = node.item {
-            if item is SnapshotEntry || item is SnapshotFolder { throw .readOnlyFileSystem }
-            // chmod, chown and touch on a link or folder that is made anew at each lookup: accepted, without effect.
-            return Attributes(status: try item.attributes(credentials(of: caller), inode: node.identity.inode), validity: .none)
-        }
-        if replay.isCaller(caller) { return attributes(of: node, try locator.status(of: node)) }
         var target = node
         if changes.size != nil, handle == nil {
             target = try saves.resized(node, by: caller)

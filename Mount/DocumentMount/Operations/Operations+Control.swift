@@ -10,7 +10,7 @@ extension MountedFileSystem {
         throws(Errno) -> [UInt8]
     {
         let node = table.node(node)
-        guard node.item == nil, node.isRegular || node.isFolder else { throw .inappropriateIOCTLForDevice }
+        guard node.isRegular || node.isFolder else { throw .inappropriateIOCTLForDevice }
         guard let known = InodeRequest(rawValue: request) else { throw .inappropriateIOCTLForDevice }
         let descriptor = try locator.opened(node, flags: O_RDONLY)
         var argument = [UInt8](repeating: 0, count: max(known.size, outputSize))

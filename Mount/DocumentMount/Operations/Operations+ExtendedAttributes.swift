@@ -10,12 +10,22 @@ extension MountedFileSystem {
     ) throws(Errno) -> Int {
         let node = table.node(node)
         if node.hasNoCapabilities.load(ordering: .relaxed), Self.isCapability(name) { throw .noData }
-        if let value = mountAttributes.value(of: name) { return try copy(value, into: buffer) }
-        guard let descriptor = try attributeSource(of: node, for: caller) else { throw .noData }
-        // The kernel asks for these itself, to judge.
-        if !Self.isAnyAccessList(name), !Self.isCapability(name) { try checkMayReadAttributes(of: node, descriptor, caller) }
+        if let length = try mountsAttribute(name, into: buffer) { return length }
+        let descriptor = try attributeSource(of: node, for: caller)
         if isTags(name), tags.liveInIndex { return try copy(try tags.indexedValue(of: descriptor, at: try document(node)), into: buffer) }
-        return try withProcPath(of: descriptor) { (path) throws(Errno) in
+        return try attribute(name, of: descriptor, into: buffer)
+    }
+
+    /// The length of an attribute that every file has from the mount itself; nil if that is none of this name.
+    func mountsAttribute(_ name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int? {
+        guard let value = mountAttributes.value(of: name) else { return nil }
+        return try copy(value, into: buffer)
+    }
+
+    func attribute(
+        _ name: UnsafePointer<CChar>, of file: Descriptor, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        try withProcPath(of: file) { (path) throws(Errno) in
             let length = cl_getxattr(path, name, buffer.baseAddress, buffer.count)
             // Where the store keeps no access lists there are none. The kernel takes any other error for one of the permission check.
             if length == -Int(EOPNOTSUPP), Self.isAnyAccessList(name) { throw .noData }
@@ -23,13 +33,14 @@ extension MountedFileSystem {
         }
     }
 
-    func extendedAttributeNames(_ caller: Caller, of node: NodeID, into buffer: UnsafeMutableRawBufferPointer)
-        throws(Errno) -> Int
-    {
-        let node = table.node(node)
-        guard let descriptor = try attributeSource(of: node, for: caller) else { return 0 }
-        try checkMayReadAttributes(of: node, descriptor, caller)
-        let length = try withProcPath(of: descriptor) { (path) throws(Errno) in
+    func extendedAttributeNames(_ caller: Caller, of node: NodeID, into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+        try attributeNames(of: try attributeSource(of: table.node(node), for: caller), shownTo: caller, into: buffer)
+    }
+
+    func attributeNames(
+        of file: Descriptor, shownTo caller: Caller, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        let length = try withProcPath(of: file) { (path) throws(Errno) in
             try check(cl_listxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count))
         }
         // Linux shows trusted.* to privileged processes only (xattr(7)); the daemon is one, its caller may not be.
@@ -44,11 +55,9 @@ extension MountedFileSystem {
         _ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32
     ) throws(Errno) {
         let node = table.node(node)
-        guard node.item == nil else { throw .notPermitted }
         if mountAttributes.value(of: name) != nil { throw .notPermitted }
         if isTags(name), tags.liveInIndex {
-            guard let descriptor = try attributeSource(of: node, for: caller) else { throw .notPermitted }
-            try tags.setIndexedValue(Array(value), of: descriptor, at: try document(node))
+            try tags.setIndexedValue(Array(value), of: try attributeSource(of: node, for: caller), at: try document(node))
             return journal.touched(saves.named(node), by: caller, isIndexed: false)
         }
         try changingAttributes(of: node, by: caller) { (node, _) throws(Errno) in
@@ -67,10 +76,8 @@ extension MountedFileSystem {
 
     func removeExtendedAttribute(_ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>) throws(Errno) {
         let node = table.node(node)
-        guard node.item == nil else { throw .noData }
         if isTags(name), tags.liveInIndex {
-            guard let descriptor = try attributeSource(of: node, for: caller) else { throw .noData }
-            try tags.setIndexedValue(nil, of: descriptor, at: try document(node))
+            try tags.setIndexedValue(nil, of: try attributeSource(of: node, for: caller), at: try document(node))
             return journal.touched(saves.named(node), by: caller, isIndexed: false)
         }
         try changingAttributes(of: node, by: caller) { (node, _) throws(Errno) in
@@ -80,14 +87,16 @@ extension MountedFileSystem {
         journal.touched(saves.named(node), by: caller, isIndexed: isTags(name))
     }
 
-    private func attributeSource(of node: Node, for caller: Caller) throws(Errno) -> Descriptor? {
-        if let item = node.item { return attributeSource(of: item) }
+    private func attributeSource(of node: Node, for caller: Caller) throws(Errno) -> Descriptor {
         // Asked by a path that leads to a version replaced a moment ago: the document's own are meant.
         let isOpen = node.isRegular && node.state.withLock { !$0.handles.isEmpty }
         return try locator.pathDescriptor(of: node.isRegular && !isOpen ? saves.changed(node, by: caller) : node)
     }
 
     private func isAccessList(_ name: UnsafePointer<CChar>) -> Bool { strcmp(name, CL_ACCESS_LIST) == 0 }
+
+    /// Whether the kernel asks for an attribute itself, to judge what users may do.
+    static func isKernels(_ name: UnsafePointer<CChar>) -> Bool { isAnyAccessList(name) || isCapability(name) }
 
     private static func isAnyAccessList(_ name: UnsafePointer<CChar>) -> Bool {
         strcmp(name, CL_ACCESS_LIST) == 0 || strcmp(name, "system.posix_acl_default") == 0

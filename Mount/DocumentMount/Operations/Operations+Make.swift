@@ -8,9 +8,7 @@ import SystemPackage
 extension MountedFileSystem {
     func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
-        if replay.isCaller(caller) { return try replayedMaking(name, in: parent, type: mode & S_IFMT, caller) }
-        if isAnnouncing(caller) { return try announced(name, in: parent, caller) }
-        try refuseVirtual(parent, name)
+        try refuseHidden(name)
         return try made(caller, in: parent, name: name, mode: mode) { (folder) throws(Errno) in
             _ = try check(cl_mknodat(folder.number, name, mode, device))
         }
@@ -18,12 +16,7 @@ extension MountedFileSystem {
 
     func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
         let parent = table.node(parent)
-        if replay.isCaller(caller) { return try replayedMaking(name, in: parent, type: S_IFDIR, caller) }
-        if let item = parent.item {
-            let caller = credentials(of: caller)
-            return try entry(for: try item.makeFolder(EntryName(copying: name), caller), caller)
-        }
-        try refuseVirtual(parent, name)
+        try refuseHidden(name)
         if try transactions.restoringFolder(name, in: parent, mode: mode, caller) {
             return try lookUp(name, in: parent, locator.folder(parent), caller)
         }
@@ -36,13 +29,7 @@ extension MountedFileSystem {
         throws(Errno) -> Entry
     {
         let parent = table.node(parent)
-        if replay.isCaller(caller) { return try replayedMaking(name, in: parent, type: S_IFLNK, caller) }
-        if let item = parent.item {
-            let caller = credentials(of: caller)
-            let target = Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
-            return try entry(for: try item.addLink(EntryName(copying: name), target: target, caller), caller)
-        }
-        try refuseVirtual(parent, name)
+        try refuseHidden(name)
         return try makingFile(name, in: parent, caller) { () throws(Errno) in
             try made(caller, in: parent, name: name, mode: 0) { (folder) throws(Errno) in
                 _ = try check(cl_symlinkat(target, folder.number, name))
@@ -60,16 +47,7 @@ extension MountedFileSystem {
 
     func link(_ caller: Caller, node: NodeID, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let (node, parent) = (table.node(node), table.node(parent))
-        if let item = parent.item {
-            try item.add(try document(node), EntryName(copying: name), credentials(of: caller))
-            // The kernel asks for the linked node itself; the next lookup of the name shows the symbolic link.
-            let status = try locator.status(of: node)
-            var entry = entry(for: table.lookedUp(node.identity, type: node.type, on: node.mountKind), status)
-            entry.validity = .none
-            return entry
-        }
-        try refuseVirtual(parent, name)
-        guard node.item == nil else { throw .notPermitted }
+        try refuseHidden(name)
         if saves.hasActiveDocuments { try saves.renaming(node, by: caller) }
         return try makingFile(name, in: parent, caller) { () throws(Errno) in
             let entry = try linked(node, in: parent, name, caller)
@@ -135,16 +113,9 @@ extension MountedFileSystem {
         return entry
     }
 
-    /// The names of the virtual folders are taken, and nothing is made in a virtual folder but through its item.
-    func refuseVirtual(_ parent: Node, _ name: BorrowedName) throws(Errno) {
-        if parent.item != nil { throw .notPermitted }
-        if parent.isRoot, isReserved(name) { throw .notPermitted }
+    /// Programs make nothing with a name that versions have for a moment.
+    func refuseHidden(_ name: BorrowedName) throws(Errno) {
         if isHidden(name) { throw .notPermitted }
-    }
-
-    /// Whether nothing of the store can have this name at the root.
-    func isReserved(_ name: BorrowedName) -> Bool {
-        SnapshotsFolder.name.matches(name) || virtualFolders?.isReserved(name) == true
     }
 
     /// The names that versions have for a moment (`HiddenName`).

@@ -8,11 +8,6 @@ import SystemPackage
 extension MountedFileSystem {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
         let node = table.node(node)
-        if let item = node.item { return openItem(item, node, flags: flags, caller, reply) }
-        if replay.isCaller(caller) { return openNothing(.nothing, of: node, caller, reply) }
-        if forgetter.isCaller(caller) {
-            return openNothing(forgetter.isDropping(node, table) ? .droppingContent : .nothing, of: node, caller, reply)
-        }
         do throws(Errno) { try checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
         if writes ? !coordinator.gate.enter() : coordinator.gate.isGuarded.load(ordering: .relaxed) {
@@ -46,7 +41,7 @@ extension MountedFileSystem {
         do throws(Errno) {
             let parent = table.node(parent)
             try checkRoom(for: .openFiles, caller)
-            try refuseVirtual(parent, name)
+            try refuseHidden(name)
             created = try makingFile(name, in: parent, caller) { () throws(Errno) in
                 try self.created(caller, in: parent, name: name, mode: mode, flags: flags)
             } _: { (hidden, staged) throws(Errno) in
@@ -121,7 +116,6 @@ extension MountedFileSystem {
         do throws(Errno) {
             let parent = table.node(parent)
             try checkRoom(for: .openFiles, caller)
-            guard parent.item == nil else { throw .notSupported }
             created = try temporary(caller, in: parent, mode: mode, flags: flags)
         } catch {
             return reply.fail(error)
@@ -369,7 +363,6 @@ extension MountedFileSystem {
         }
         handle.endRedirection()
         if let finished { session.current?.closeBacking(finished) }
-        (node.item as? SnapshotEntry)?.closed(handle)
         if handle.isWritable {
             writers.closed(handle)
             saves.released(handle)

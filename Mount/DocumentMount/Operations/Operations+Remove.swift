@@ -14,12 +14,6 @@ extension MountedFileSystem {
     }
 
     private func remove(_ caller: Caller, in parent: Node, name: BorrowedName, isFolder: Bool) throws(Errno) {
-        if replay.isCaller(caller) { return try replayedRemoval(name, in: parent, isFolder: isFolder) }
-        if let item = parent.item {
-            let (name, caller) = (EntryName(copying: name), credentials(of: caller))
-            return isFolder ? try item.removeFolder(name, caller) : try item.remove(name, caller)
-        }
-        if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
         if isFolder {
             if try transactions.removingFolder(name, in: parent, caller) { return }
         } else if try removeStaged(caller, in: parent, name: name) {

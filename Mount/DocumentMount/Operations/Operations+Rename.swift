@@ -9,13 +9,7 @@ extension MountedFileSystem {
         _ caller: Caller, from parent: NodeID, name: BorrowedName, to newParent: NodeID, newName: BorrowedName, flags: UInt32
     ) throws(Errno) {
         let (parent, newParent) = (table.node(parent), table.node(newParent))
-        if replay.isCaller(caller) { return try replayedMove(name, in: parent, to: newName, in: newParent) }
-        if parent.item != nil || newParent.item != nil {
-            return try renameVirtual(caller, from: parent, name, to: newParent, newName, flags: flags)
-        }
-        if parent.isRoot, virtualFolders?.folder(named: name) != nil { throw .notPermitted }
-        if newParent.isRoot, isReserved(newName) { throw .notPermitted }
-        if isHidden(newName) { throw .notPermitted }
+        try refuseHidden(newName)
         if try renameStaged(caller, from: (parent, name), to: (newParent, newName), flags: flags) { return }
         let (folder, newFolder) = (try locator.folder(parent), try locator.folder(newParent))
         let exchanges = flags & CL_RENAME_EXCHANGE != 0

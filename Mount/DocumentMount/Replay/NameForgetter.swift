@@ -59,11 +59,9 @@ final class NameForgetter: Sendable {
     @inline(__always)
     func isCaller(_ caller: Caller) -> Bool { replayer.isCaller(caller) }
 
-    /// Whether the process asks for the name that is to be forgotten: it is not there then.
-    @inline(__always)
-    func isForgetting(_ name: BorrowedName, in folder: Node, _ table: NodeTable, _ caller: Caller) -> Bool {
-        guard replayer.isCaller(caller) else { return false }
-        return isAskedFor { subject in
+    /// Whether the process, which looks a name up, is to have the kernel forget it: it is not there then.
+    func isForgetting(_ name: BorrowedName, in folder: Node, _ table: NodeTable) -> Bool {
+        isAskedFor { subject in
             if case .name(let expected, let parent) = subject { parent == table.id(of: folder) && expected.matches(name) } else { false }
         }
     }

@@ -14,7 +14,7 @@ extension MountedStore: MountService {
             store: DocumentPath(configuration.store), mountpoint: DocumentPath(configuration.mountPoint),
             passthrough: passthroughGranted, passthroughReason: passthroughReason, gather: scanProgress, openSaves: openSaves(for: caller),
             openWriters: openWriters(for: caller), coordination: coordination(for: caller), shares: shares(for: caller), relays: relays,
-            thumbnailTrouble: fileSystem.thumbnails?.thumbnailer.status.trouble, deaths: configuration.deaths(), counters: counters)
+            thumbnailTrouble: virtualTree.thumbnails?.thumbnailer.status.trouble, deaths: configuration.deaths(), counters: counters)
     }
 
     /// While the scan runs, what it has met; then what is known.
@@ -108,7 +108,7 @@ extension MountedStore: MountService {
             "listingsMade": tagFolders.cache.made.load(ordering: .relaxed) + recents.cache.made.load(ordering: .relaxed),
         ]
         for (reason, count) in saves.live { counters["live.\(reason.rawValue)"] = count }
-        if let status = fileSystem.thumbnails?.thumbnailer.status {
+        if let status = virtualTree.thumbnails?.thumbnailer.status {
             counters["thumbnailsDrawn"] = status.rendered
             counters["thumbnailsRefused"] = status.refused
             counters["thumbnailsWaiting"] = status.waiting

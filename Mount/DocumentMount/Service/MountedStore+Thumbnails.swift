@@ -9,7 +9,7 @@ import SystemPackage
 extension MountedStore {
     public func refusal(of path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> String? {
         let inside = try inside(path)
-        guard let thumbnails = fileSystem.thumbnails, let status = thumbnails.status(of: inside, for: Credentials(peer), R_OK)
+        guard let thumbnails = virtualTree.thumbnails, let status = thumbnails.status(of: inside, for: Credentials(peer), R_OK)
         else { throw .notFound("\(path.wire) in this mount") }
         return thumbnails.cache.refusal(of: thumbnails.uri(of: inside), ThumbnailVersion(status))
     }
@@ -17,7 +17,7 @@ extension MountedStore {
     /// O(documents in it); of the whole mount also the pictures in virtual folders, O(thumbnails).
     public func clearThumbnails(in path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> Int {
         let (folder, caller) = (try item(path), Credentials(peer))
-        guard let thumbnails = fileSystem.thumbnails, thumbnails.access.may(caller, folder, R_OK)
+        guard let thumbnails = virtualTree.thumbnails, thumbnails.access.may(caller, folder, R_OK)
         else { throw .notFound("\(path.wire) in this mount, or the mount has no virtual folders") }
         if folder.isRoot, thumbnails.access.may(caller, folder, W_OK) { thumbnails.removeAllLinkPictures() }
         var count = 0
@@ -32,7 +32,7 @@ extension MountedStore {
     /// Takes over a picture that an app has made of what a document holds now: its thumbnails are made of that. Nothing happens if
     /// the caller may not write the document, or if it cannot be kept.
     func handOverThumbnail(_ image: [UInt8], of path: StorePath, for caller: Credentials) {
-        guard let thumbnails = fileSystem.thumbnails, let status = thumbnails.status(of: path, for: caller, W_OK),
+        guard let thumbnails = virtualTree.thumbnails, let status = thumbnails.status(of: path, for: caller, W_OK),
             DocumentThumbnails.mayBeRendered(status), let picture = try? MemoryFile.file(image)
         else { return }
         thumbnails.thumbnailer.handOver(picture, of: thumbnails.subject(path, isFolder: false), ThumbnailVersion(status))

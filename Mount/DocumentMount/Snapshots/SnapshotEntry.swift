@@ -46,7 +46,9 @@ final class SnapshotEntry: VirtualItem {
         state = Mutex(State(status: status, inode: inode, content: inode, folder: folder))
     }
 
-    var inode: Descriptor? { state.withLock { $0.inode } }
+    private var inode: Descriptor? { state.withLock { $0.inode } }
+    var attributeSource: Descriptor? { inode }
+    func checkMayChangeAttributes() throws(Errno) { throw .readOnlyFileSystem }
 
     /// The claim has ended: nobody opens it any more. Who has it open goes on.
     func end() {
@@ -163,7 +165,8 @@ final class SnapshotFolder: VirtualItem {
         }
     }
 
-    var inode: Descriptor? { content.withLock { $0?.inode } }
+    var attributeSource: Descriptor? { content.withLock { $0?.inode } }
+    func checkMayChangeAttributes() throws(Errno) { throw .readOnlyFileSystem }
 
     /// The claim has ended. Returns what was in the folder, which is to end too.
     func end() -> [any VirtualItem] {

@@ -32,7 +32,7 @@ final class VirtualFolders: Sendable {
         folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails)]))
         listed = parts.isListed
             ? zip(folders, FolderHandle.offsetsAfter).map { folder, offset in
-                .init(name: folder.name, inode: folder.item.identity.inode, type: S_IFDIR, offset: offset)
+                .init(name: folder.name, inode: folder.item.identity.inode, type: S_IFDIR, item: folder.item, offset: offset)
             } : []
     }
 

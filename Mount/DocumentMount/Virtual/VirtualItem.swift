@@ -31,6 +31,14 @@ protocol VirtualItem: AnyObject, Sendable {
     /// Of a file, what it holds; opened for reading.
     func content() throws(Errno) -> Descriptor
 
+    /// An open file of the item is closed.
+    func closed(_ handle: FileHandle)
+    /// Throws the error of chmod(2), chown(2), truncate(2) and utimensat(2), which have no effect otherwise: most items are made anew at
+    /// each lookup.
+    func checkMayChangeAttributes() throws(Errno)
+    /// The file of which the item has the extended attributes; nil if it has none.
+    var attributeSource: Descriptor? { get }
+
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem
     /// A symbolic link is made here.
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem
@@ -52,6 +60,9 @@ extension VirtualItem {
     var validity: CacheTime { .none }
     func checkIsCurrent() throws(Errno) {}
     func checkMayUse(_ caller: Credentials) throws(Errno) {}
+    func closed(_ handle: FileHandle) {}
+    func checkMayChangeAttributes() throws(Errno) {}
+    var attributeSource: Descriptor? { nil }
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem { throw .notPermitted }
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
         throw .notPermitted

@@ -6,7 +6,7 @@ import StorePrimitives
 import SystemPackage
 
 /// Lookups of pictures that are not rendered yet, and watches of their folders.
-extension MountedFileSystem {
+extension VirtualTree {
     struct UnrenderedPicture {
         let path: StorePath
         let isFolder: Bool
@@ -27,18 +27,16 @@ extension MountedFileSystem {
 
     /// Answers a LOOKUP when the picture is rendered, or will not be.
     func wait(
-        for picture: UnrenderedPicture, _ caller: Caller, in parent: NodeID, _ name: EntryName, _ reply: consuming Reply<Entry>
+        for picture: UnrenderedPicture, _ caller: Caller, in folder: ThumbnailFolder, _ name: EntryName, _ reply: consuming Reply<Entry>
     ) {
         // Who has many waiting finds what is there.
         guard let share = TakenShare(.waitingLookups, of: shares, for: caller.uid) else {
-            return answerLookup(caller, in: parent, name, reply)
+            return answerLookup(caller, in: folder, name, reply)
         }
         let lookups = picture.service.lookups
-        let folder = ThumbnailFolder(picture.service, picture.size, picture.path.parent).key
-        let awaiting = ThumbnailAnnouncer.Awaiting(picture.service.announcer, in: folder)
-        // Safe: the kernel keeps the folder's node for as long as a LOOKUP in it is not answered.
+        let awaiting = ThumbnailAnnouncer.Awaiting(picture.service.announcer, in: folder.key)
         let awaited = PendingLookups.Awaited(reply, caller, share, awaiting, in: lookups) { [unowned self] reply in
-            answerLookup(caller, in: parent, name, reply)
+            answerLookup(caller, in: folder, name, reply)
         }
         lookups.wait(awaited)
         // It may be answered long before it is rendered.
@@ -70,14 +68,18 @@ extension MountedFileSystem {
     func announced(_ name: BorrowedName, in parent: Node, _ caller: Caller) throws(Errno) -> Entry {
         guard let folder = parent.item as? ThumbnailFolder else { throw .resourceBusy }
         let credentials = credentials(of: caller)
-        return try entry(for: try folder.found(EntryName(copying: name), credentials), credentials)
+        return try table.entry(for: try folder.found(EntryName(copying: name), credentials), credentials)
     }
 
     /// `.sh_thumbnails` in a folder, where some file managers look for pictures others have rendered.
     func sharedThumbnails(_ name: BorrowedName, in parent: Node) -> (any VirtualItem)? {
         guard name[0] == CChar(UInt8(ascii: ".")), let thumbnails, SharedThumbnails.name.matches(name) else { return nil }
-        if let item = parent.item { return SharedThumbnails.isOffered(in: item) ? SharedThumbnails(thumbnails, .virtual(item)) : nil }
         return parent.path.map { SharedThumbnails(thumbnails, .store($0)) }
+    }
+
+    func sharedThumbnails(_ name: BorrowedName, in folder: any VirtualItem) -> (any VirtualItem)? {
+        guard let thumbnails, SharedThumbnails.name.matches(name), SharedThumbnails.isOffered(in: folder) else { return nil }
+        return SharedThumbnails(thumbnails, .virtual(folder))
     }
 }
 

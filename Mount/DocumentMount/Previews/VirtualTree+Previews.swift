@@ -5,7 +5,7 @@ import StorePrimitives
 import SystemPackage
 
 /// Requests in `.previews` that wait until something is made.
-extension MountedFileSystem {
+extension VirtualTree {
     /// Answers when all that a request needs of a preview is there, one after the other, or will not be: what was made may be of a
     /// version that was overtaken meanwhile.
     func wait<Answer>(

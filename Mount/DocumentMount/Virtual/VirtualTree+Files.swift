@@ -5,11 +5,24 @@ import StorePrimitives
 import SystemPackage
 
 /// Files of snapshots, and the mount's own: only read, and through the daemon, which may have to go on with a copy.
-extension MountedFileSystem {
-    func openItem(
+extension VirtualTree {
+    func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
+        let known = table.node(node)
+        guard let item = known.item else { return next.open(caller, node: node, flags: flags, reply: reply) }
+        openItem(item, known, flags: flags, caller, reply)
+    }
+
+    func release(_ handle: HandleID) {
+        guard handle != .nothing, let item = FileHandle.of(handle).node.item else { return next.release(handle) }
+        let opened = FileHandle.of(handle)
+        next.release(handle)
+        item.closed(opened)
+    }
+
+    private func openItem(
         _ item: any VirtualItem, _ node: Node, flags: Int32, _ caller: Caller, _ reply: consuming Reply<OpenedFile>
     ) {
-        do throws(Errno) { try checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
+        do throws(Errno) { try next.checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
         if let entry = item as? SnapshotEntry, entry.type == S_IFREG {
             return openSnapshot(entry, node, flags: flags, caller, reply)
         }
@@ -32,7 +45,7 @@ extension MountedFileSystem {
         do throws(Errno) {
             handle = try entry.opened { (content) throws(Errno) in
                 FileHandle(
-                    node: node, descriptor: try locator.reopened(content, flags: flags & SaveService.openFlagsKept),
+                    node: node, descriptor: try next.locator.reopened(content, flags: flags & SaveService.openFlagsKept),
                     flags: flags, caller: caller, before: nil, mode: mode, refreshed: nil, isNew: false,
                     decision: FileHandle.Decision())
             }
@@ -79,21 +92,45 @@ extension MountedFileSystem {
             state.plainOpens += 1
             state.handles.append(handle)
         }
-        let id = handOver(handle)
+        let id = next.handOver(handle)
         if !reply.succeed(OpenedFile(handle: id, mode: mode, isFlushed: isFlushed)) { release(id) }
     }
 
-    /// Of what a virtual item's extended attributes are read; nil if it has none.
-    func attributeSource(of item: any VirtualItem) -> Descriptor? {
-        (item as? SnapshotEntry)?.inode ?? (item as? SnapshotFolder)?.inode
+    // MARK: - Extended attributes
+
+    func extendedAttribute(
+        _ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
+        guard let item = table.node(node).item else { return try next.extendedAttribute(caller, of: node, name: name, into: buffer) }
+        if let value = try next.mountsAttribute(name, into: buffer) { return value }
+        guard let source = item.attributeSource else { throw .noData }
+        if !MountedFileSystem.isKernels(name) { try checkMayReadAttributes(of: source, caller) }
+        return try next.attribute(name, of: source, into: buffer)
+    }
+
+    func extendedAttributeNames(_ caller: Caller, of node: NodeID, into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+        guard let item = table.node(node).item else { return try next.extendedAttributeNames(caller, of: node, into: buffer) }
+        guard let source = item.attributeSource else { return 0 }
+        try checkMayReadAttributes(of: source, caller)
+        return try next.attributeNames(of: source, shownTo: caller, into: buffer)
+    }
+
+    func setExtendedAttribute(
+        _ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>, value: UnsafeRawBufferPointer, flags: Int32
+    ) throws(Errno) {
+        guard table.node(node).item == nil else { throw .notPermitted }
+        try next.setExtendedAttribute(caller, of: node, name: name, value: value, flags: flags)
+    }
+
+    func removeExtendedAttribute(_ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>) throws(Errno) {
+        guard table.node(node).item == nil else { throw .noData }
+        try next.removeExtendedAttribute(caller, of: node, name: name)
     }
 
     /// A snapshot's extended attributes are as they are now, and so for who may read the document now: the kernel judges by its mode at the
     /// snapshot's instant.
-    func checkMayReadAttributes(of node: Node, _ inode: Descriptor, _ caller: Caller) throws(Errno) {
-        guard node.item != nil else { return }
-        let credentials = credentials(of: caller)
-        guard tags.access.isUnlimited(credentials) || tags.access.may(credentials, use: inode, R_OK)
-        else { throw .permissionDenied }
+    private func checkMayReadAttributes(of inode: Descriptor, _ caller: Caller) throws(Errno) {
+        let (access, credentials) = (next.tags.access, credentials(of: caller))
+        guard access.isUnlimited(credentials) || access.may(credentials, use: inode, R_OK) else { throw .permissionDenied }
     }
 }

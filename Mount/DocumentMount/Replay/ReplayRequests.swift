@@ -5,12 +5,106 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Requests of the replay process: answered as done if they are what is being replayed, else refused; never carried out. What
-/// the kernel has afterwards must be true, so each looks at the store first.
-extension MountedFileSystem {
+/// Requests of the daemon's own `quire-replay` processes. Those that replay outside changes are answered as done if they are what is
+/// being replayed, else refused; never carried out. What the kernel has afterwards must be true, so each is answered by what the store
+/// has. A process that has the kernel forget a name or a content finds nothing there.
+final class ReplayRequests: FileSystemLayer {
+    let next: VirtualTree
+    private let files: MountedFileSystem
+    private let replay: OutsideReplay
+    private let forgetter: NameForgetter
+
+    init(before next: VirtualTree) {
+        self.next = next
+        files = next.next
+        (replay, forgetter) = (files.replay, files.forgetter)
+    }
+
+    private var table: NodeTable { files.table }
+    private var locator: Locator { files.locator }
+
+    func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
+        let isReplayed = replay.isCaller(caller)
+        guard isReplayed || forgetter.isCaller(caller) else { return next.lookup(caller, in: parent, name: name, reply: reply) }
+        let folder = table.node(parent)
+        if !isReplayed, forgetter.isForgetting(name, in: folder, table) { return answer(reply) { .absent(validity: .none) } }
+        guard isReplayed, !next.isVirtual(name, in: folder) else {
+            return next.lookup(caller, in: parent, name: name, reply: reply)
+        }
+        answer(reply) { () throws(Errno) in try entry(under: name, in: folder, caller) }
+    }
+
+    private func entry(under name: BorrowedName, in folder: Node, _ caller: Caller) throws(Errno) -> Entry {
+        if folder.isRoot, files.saves.saveNotifier.areAskedFor(name, by: caller) { return try files.supersededEntry() }
+        if !files.isHidden(name), let entry = replayedEntry(name, in: folder, try locator.folder(folder)) { return entry }
+        return onTheWay(try files.lookup(caller, in: folder, name: name))
+    }
+
+    func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes {
+        if replay.isCaller(caller) { noteShown(table.node(node)) }
+        return try next.attributes(caller, of: node, handle: handle)
+    }
+
+    private func noteShown(_ node: Node) {
+        if node.item == nil { replay.shown(node) }
+    }
+
+    func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes {
+        guard replay.isCaller(caller), table.node(node).item == nil else {
+            return try next.change(caller, node: node, handle: handle, to: changes)
+        }
+        let node = table.node(node)
+        return files.attributes(of: node, try locator.status(of: node))
+    }
+
+    func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
+        let isReplayed = replay.isCaller(caller)
+        guard isReplayed || forgetter.isCaller(caller), table.node(node).item == nil else {
+            return next.open(caller, node: node, flags: flags, reply: reply)
+        }
+        let node = table.node(node)
+        files.openNothing(!isReplayed && forgetter.isDropping(node, table) ? .droppingContent : .nothing, of: node, caller, reply)
+    }
+
+    func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
+        guard replay.isCaller(caller) else { return try next.makeNode(caller, in: parent, name: name, mode: mode, device: device) }
+        return try replayedMaking(name, in: table.node(parent), type: mode & S_IFMT, caller)
+    }
+
+    func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
+        guard replay.isCaller(caller) else { return try next.makeFolder(caller, in: parent, name: name, mode: mode) }
+        return try replayedMaking(name, in: table.node(parent), type: S_IFDIR, caller)
+    }
+
+    func makeSymbolicLink(_ caller: Caller, in parent: NodeID, name: BorrowedName, target: UnsafePointer<CChar>) throws(Errno) -> Entry {
+        guard replay.isCaller(caller) else { return try next.makeSymbolicLink(caller, in: parent, name: name, target: target) }
+        return try replayedMaking(name, in: table.node(parent), type: S_IFLNK, caller)
+    }
+
+    func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        guard replay.isCaller(caller) else { return try next.unlink(caller, in: parent, name: name) }
+        try replayedRemoval(name, in: table.node(parent), isFolder: false)
+    }
+
+    func removeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        guard replay.isCaller(caller) else { return try next.removeFolder(caller, in: parent, name: name) }
+        try replayedRemoval(name, in: table.node(parent), isFolder: true)
+    }
+
+    func rename(
+        _ caller: Caller, from parent: NodeID, name: BorrowedName, to newParent: NodeID, newName: BorrowedName, flags: UInt32
+    ) throws(Errno) {
+        guard replay.isCaller(caller) else {
+            return try next.rename(caller, from: parent, name: name, to: newParent, newName: newName, flags: flags)
+        }
+        try replayedMove(name, in: table.node(parent), to: newName, in: table.node(newParent))
+    }
+
+    // MARK: - What the replaying process is answered
+
     /// What it is shown under a name; nil: what everyone is. Nothing of it is remembered by the kernel, so others ask for
     /// themselves.
-    func replayedEntry(_ name: BorrowedName, in parent: Node, _ folder: Descriptor) -> Entry? {
+    private func replayedEntry(_ name: BorrowedName, in parent: Node, _ folder: Descriptor) -> Entry? {
         enum Answer {
             case truth, absent
             case gone(Node?, mode_t)
@@ -39,14 +133,14 @@ extension MountedFileSystem {
     }
 
     /// The answer to a LOOKUP of a name on the way.
-    func onTheWay(_ entry: Entry) -> Entry {
+    private func onTheWay(_ entry: Entry) -> Entry {
         var entry = entry
         // The kernel is to ask when anybody else uses the name: to watch it, say.
         if entry.node != .none, table.node(entry.node).isOnlyReplayed.load(ordering: .relaxed) { entry.validity = .none }
         return entry
     }
 
-    func replayedMaking(_ name: BorrowedName, in parent: Node, type: mode_t, _ caller: Caller) throws(Errno) -> Entry {
+    private func replayedMaking(_ name: BorrowedName, in parent: Node, type: mode_t, _ caller: Caller) throws(Errno) -> Entry {
         let isReplayed = replay.withCurrent { replayed in
             if case .made(let place) = replayed?.change { place.isName(name, in: parent) } else { false }
         }
@@ -56,7 +150,7 @@ extension MountedFileSystem {
         // The replay process holds the folder in the kernel: nobody else looks the name up meanwhile.
         let wasKnown = isKnown(name, in: folder)
         do throws(Errno) {
-            entry = try lookUp(name, in: parent, folder, caller)
+            entry = try files.lookUp(name, in: parent, folder, caller)
         } catch .noSuchFileOrDirectory {
             // It is gone again, or elsewhere, which is replayed next.
             return phantom(type)
@@ -76,7 +170,7 @@ extension MountedFileSystem {
         return entry
     }
 
-    func replayedRemoval(_ name: BorrowedName, in parent: Node, isFolder: Bool) throws(Errno) {
+    private func replayedRemoval(_ name: BorrowedName, in parent: Node, isFolder: Bool) throws(Errno) {
         let removal = replay.withCurrent { replayed -> (found: Node?, isLookedUp: Bool)? in
             guard case .gone(let place, _) = replayed?.change, place.isName(name, in: parent) else { return nil }
             return (replayed?.found, replayed?.isLookedUp == true)
@@ -89,12 +183,12 @@ extension MountedFileSystem {
             return
         }
         // The process that removed it is not known.
-        let pin = Pin(folder.state.withLock { $0.folder }, for: geteuid(), of: shares)
+        let pin = Pin(folder.state.withLock { $0.folder }, for: geteuid(), of: files.shares)
         folder.lost(in: parent, name: name, pin: pin, isLast: true)
         table.detach(folder)
     }
 
-    func replayedMove(
+    private func replayedMove(
         _ name: BorrowedName, in parent: Node, to newName: BorrowedName, in newParent: Node
     ) throws(Errno) {
         let moved = replay.withCurrent { replayed -> Node? in
@@ -136,7 +230,7 @@ extension MountedFileSystem {
         if status.st.st_nlink == 0 || node.hasOtherNames { status.st.st_nlink += 1 }
         return Entry(
             node: table.id(of: node), generation: node.generation,
-            attributes: Attributes(status: presented(status), validity: .none), validity: .none)
+            attributes: Attributes(status: files.presented(status), validity: .none), validity: .none)
     }
 
     /// An entry that stands for what was never seen, so that its going, or moving, can be told.

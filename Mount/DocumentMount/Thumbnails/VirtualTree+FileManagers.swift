@@ -9,31 +9,29 @@ import StorePrimitives
 /// File managers are told by the files they look for in each folder that they show: `.hidden` (GIO: Nautilus, Thunar, Nemo) and
 /// `.directory` (KDE's, and libfm: PCManFM). They take pictures from the desktop's cache, by the path they show, which in a virtual
 /// folder is that of a link.
-extension MountedFileSystem {
+extension VirtualTree {
     private static let namesOfFileManagers = [".hidden", ".directory"].map { EntryName($0) }
 
-    /// Whether a name is one of those; then its folder is rendered soon.
-    @inline(__always)
-    func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
-        guard name[0] == CChar(UInt8(ascii: ".")), name[1] == CChar(UInt8(ascii: "h")) || name[1] == CChar(UInt8(ascii: "d")) else {
-            return false
-        }
-        return noteFileManagerLookup(of: name, in: parent, caller)
+    private static func isFileManagers(_ name: BorrowedName) -> Bool {
+        name[0] == CChar(UInt8(ascii: ".")) && namesOfFileManagers.contains { $0.matches(name) }
     }
 
-    @inline(never)
-    private func noteFileManagerLookup(of name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
-        guard let thumbnails, Self.namesOfFileManagers.contains(where: { $0.matches(name) }) else { return false }
+    /// Whether a name in a folder of the store is one of those; then the folder is rendered soon.
+    func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
+        guard let thumbnails, Self.isFileManagers(name) else { return false }
+        guard let folder = parent.path else { return true }
         let credentials = credentials(of: caller)
-        if let item = parent.item {
-            guard SharedThumbnails.isOffered(in: item) else { return true }
-            thumbnails.lookups.opened(item.key, by: caller) { thumbnails.renderAll(behind: item, for: credentials) }
-        } else if let folder = parent.path {
-            thumbnails.lookups.opened(folder.bytes, by: caller) {
-                thumbnails.renderAll(in: folder, Self.sizesOfFileManagers, for: credentials, announcing: true)
-            }
+        thumbnails.lookups.opened(folder.bytes, by: caller) {
+            thumbnails.renderAll(in: folder, Self.sizesOfFileManagers, for: credentials, announcing: true)
         }
         return true
+    }
+
+    /// The same of a virtual folder.
+    func noteFileManager(_ name: BorrowedName, in folder: any VirtualItem, _ caller: Caller) {
+        guard let thumbnails, Self.isFileManagers(name), SharedThumbnails.isOffered(in: folder) else { return }
+        let credentials = credentials(of: caller)
+        thumbnails.lookups.opened(folder.key, by: caller) { thumbnails.renderAll(behind: folder, for: credentials) }
     }
 
     /// What file managers show: icons, and on screens with small pixels or in larger views the next size.
@@ -52,7 +50,7 @@ extension DocumentThumbnails {
             let (uri, version) = (access.actsForCallers ? uri(of: document) : uri(ofPlace: place), ThumbnailVersion(status))
             if !access.actsForCallers { self.links.note(place, of: document) }
             let subject = subject(document, isFolder: false, uri: uri)
-            for size in MountedFileSystem.sizesOfFileManagers where isUnrendered(uri, version, size) {
+            for size in VirtualTree.sizesOfFileManagers where isUnrendered(uri, version, size) {
                 thumbnailer.render(subject, size, .browsed, for: caller.uid) { [announcer, replayer] outcome in
                     guard case .rendered = outcome else { return }
                     announcer.announce(in: []) { _ in _ = replayer.replay(.changeAttributes(place)) }

@@ -1,0 +1,155 @@
+import CLinux
+import FuseServer
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Requests of what is no file of the store: virtual folders with all in them, snapshots, and the names that stand for these in folders
+/// of the store. All other requests go on to the store's files.
+///
+/// Which operations an item has, and what they do, is `VirtualItem`'s. One file of this type for each operation family.
+final class VirtualTree: FileSystemLayer {
+    let next: MountedFileSystem
+    let folders: VirtualFolders?
+    /// Nil without virtual folders.
+    let thumbnails: DocumentThumbnails?
+
+    init(before next: MountedFileSystem, _ parts: VirtualFolders.Parts?) {
+        self.next = next
+        let service = parts.map { parts in
+            DocumentThumbnails(
+                parts.thumbnailer, store: next.store, mountPoint: parts.mountPoint, access: parts.access, replayer: next.replayer,
+                table: next.table, session: next.session, shares: next.shares, log: next.log)
+        }
+        thumbnails = service
+        if let service { next.journal.follower = { service.voidShown($0) } }
+        folders = parts.map { VirtualFolders($0, thumbnails: service!) }
+    }
+
+    var table: NodeTable { next.table }
+    var shares: UserShares { next.shares }
+
+    func credentials(of caller: Caller) -> Credentials { next.credentials(of: caller) }
+
+    // MARK: - Names
+
+    /// What of the mount's own stands at its root.
+    private func topItem(named name: BorrowedName) -> (any VirtualItem)? {
+        SnapshotsFolder.name.matches(name) ? next.snapshots.folder : folders?.folder(named: name)
+    }
+
+    /// Whether what a folder has under a name is no file of the store.
+    func isVirtual(_ name: BorrowedName, in folder: Node) -> Bool {
+        folder.item != nil || folder.isRoot && name[0] == CChar(UInt8(ascii: ".")) && topItem(named: name) != nil
+    }
+
+    /// Nothing of the store can have these names at the root, and nothing is made in a virtual folder but through its item.
+    func refuseVirtual(_ parent: Node, _ name: BorrowedName) throws(Errno) {
+        if parent.item != nil || parent.isRoot && isReserved(name) { throw .notPermitted }
+    }
+
+    func isReserved(_ name: BorrowedName) -> Bool { SnapshotsFolder.name.matches(name) || folders?.isReserved(name) == true }
+
+    func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
+        let folder = table.node(parent)
+        if let item = folder.item { return lookUp(name, in: item, caller, reply) }
+        guard name[0] == CChar(UInt8(ascii: ".")) else { return next.lookup(caller, in: parent, name: name, reply: reply) }
+        if folder.isRoot, let item = topItem(named: name) {
+            return answer(reply) { () throws(Errno) in try table.entry(for: item, credentials(of: caller)) }
+        }
+        let isFileManagerLookup = noteFileManager(name, in: folder, caller)
+        let shared = sharedThumbnails(name, in: folder)
+        guard isFileManagerLookup || shared != nil else { return next.lookup(caller, in: parent, name: name, reply: reply) }
+        answer(reply) { () throws(Errno) in
+            var entry = try next.lookup(caller, in: folder, name: name)
+            guard entry.node == .none else { return entry }
+            if let shared { return try table.entry(for: shared, credentials(of: caller)) }
+            // The next lookup is to be heard of, too.
+            entry.validity = .none
+            return entry
+        }
+    }
+
+    private func lookUp(_ name: BorrowedName, in folder: any VirtualItem, _ caller: Caller, _ reply: consuming Reply<Entry>) {
+        if let pictures = folder as? ThumbnailFolder, let picture = unrendered(name, in: pictures, caller) {
+            return wait(for: picture, caller, in: pictures, EntryName(copying: name), reply)
+        }
+        if let preview = folder as? any PreviewTreeItem {
+            let name = EntryName(copying: name)
+            return wait(for: { preview.needed(for: name) }, of: preview, caller, reply) { [unowned self] reply in
+                answerLookup(caller, in: preview, name, reply)
+            }
+        }
+        answer(reply) { () throws(Errno) in try entry(under: name, in: folder, caller) }
+    }
+
+    /// Answers a LOOKUP that has waited.
+    func answerLookup(_ caller: Caller, in folder: any VirtualItem, _ name: EntryName, _ reply: consuming Reply<Entry>) {
+        answer(reply) { () throws(Errno) in
+            try name.withCString { (name) throws(Errno) in try entry(under: name, in: folder, caller) }
+        }
+    }
+
+    func entry(under name: BorrowedName, in folder: any VirtualItem, _ caller: Caller) throws(Errno) -> Entry {
+        noteFileManager(name, in: folder, caller)
+        let credentials = credentials(of: caller)
+        if let shared = sharedThumbnails(name, in: folder) { return try table.entry(for: shared, credentials) }
+        // A picture that is announced: only what is not there can be made.
+        if folder is ThumbnailFolder, isAnnouncing(caller), let entry = announcedEntry(name, in: folder, credentials) { return entry }
+        return try table.entry(for: try folder.found(EntryName(copying: name), credentials), credentials)
+    }
+
+    func readLink(_ caller: Caller, node: NodeID, _ body: (UnsafePointer<CChar>) -> Void) throws(Errno) {
+        guard let item = table.node(node).item else { return try next.readLink(caller, node: node, body) }
+        try item.linkTarget().withUnsafeBytes { body($0.assumingMemoryBound(to: CChar.self).baseAddress!) }
+    }
+
+    func statistics(_ caller: Caller, node: NodeID) throws(Errno) -> statvfs {
+        try next.statistics(caller, node: table.node(node).item == nil ? node : table.id(of: table.root))
+    }
+
+    // MARK: - Attributes
+
+    func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes {
+        let known = table.node(node)
+        guard let item = known.item else { return try next.attributes(caller, of: node, handle: handle) }
+        return try attributes(of: item, known, caller)
+    }
+
+    func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {
+        let known = table.node(node)
+        guard let item = known.item else { return try next.attributesWithBirth(caller, of: node) }
+        return (try attributes(of: item, known, caller), 0)
+    }
+
+    private func attributes(of item: any VirtualItem, _ node: Node, _ caller: Caller) throws(Errno) -> Attributes {
+        // Who has it open has what it was.
+        if node.state.withLock({ $0.handles.isEmpty }) { try item.checkIsCurrent() }
+        let status = try item.attributes(credentials(of: caller), inode: node.identity.inode)
+        return Attributes(status: status, validity: item.validity)
+    }
+
+    func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes {
+        let known = table.node(node)
+        guard let item = known.item else { return try next.change(caller, node: node, handle: handle, to: changes) }
+        try item.checkMayChangeAttributes()
+        return Attributes(status: try item.attributes(credentials(of: caller), inode: known.identity.inode), validity: .none)
+    }
+
+    func control(_ caller: Caller, node: NodeID, request: UInt32, input: UnsafeRawBufferPointer, outputSize: Int) throws(Errno) -> [UInt8] {
+        guard table.node(node).item == nil else { throw .inappropriateIOCTLForDevice }
+        return try next.control(caller, node: node, request: request, input: input, outputSize: outputSize)
+    }
+}
+
+extension NodeTable {
+    /// An entry that the kernel must ask for again, most at each lookup: another user may see something else.
+    func entry(for item: any VirtualItem, _ caller: Credentials) throws(Errno) -> Entry {
+        let identity = item.identity
+        let status = try item.attributes(caller, inode: identity.inode)
+        let node = lookedUp(identity, type: item.type, on: .local, item: item)
+        return Entry(
+            node: node.id, generation: node.generation, attributes: Attributes(status: status, validity: item.validity),
+            validity: item.validity)
+    }
+}
