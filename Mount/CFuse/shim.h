@@ -164,9 +164,9 @@ static inline void quire_reply_from_fd(fuse_req_t req, int fd, size_t size, off_
     else fuse_reply_buf(req, (const char *)place, (size_t)length);
     free(place);
 }
-// Puts a file's content into the kernel's pages.
-static inline int quire_store(struct fuse_session *session, fuse_ino_t node, const void *content, size_t size) {
+// Puts a part of a file's content into the kernel's pages.
+static inline int quire_store(struct fuse_session *session, fuse_ino_t node, off_t offset, const void *content, size_t size) {
     struct fuse_bufvec data = FUSE_BUFVEC_INIT(size);
     data.buf[0].mem = (void *)content;
-    return fuse_lowlevel_notify_store(session, node, 0, &data, FUSE_BUF_NO_SPLICE);
+    return fuse_lowlevel_notify_store(session, node, offset, &data, FUSE_BUF_NO_SPLICE);
 }

@@ -96,7 +96,8 @@ public final class MountedStore: Sendable {
         tuning.passthrough = privileges.passthrough
         tuning.sharesByUser = privileges.actsForCallers
         do throws(Errno) {
-            session = try FuseSession(fileSystem: ReplayRequests(before: virtualTree), options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
+            session = try FuseSession(
+                fileSystem: ReplayRequests(before: virtualTree), options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
             fileSystem.session.set(session)
         } catch {
             throw Self.refused(configuration, error)

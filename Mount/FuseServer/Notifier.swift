@@ -69,11 +69,13 @@ public final class Notifier: @unchecked Sendable {
         fuse_lowlevel_notify_inval_inode(session, node.rawValue, -1, 0)
     }
 
-    /// Gives the kernel a file's content from its beginning, as if it had read it: called at once, on any thread, inside
-    /// requests too. The kernel waits for pages that are being read: only for a file of which no READ can be on its way. Old pages
-    /// are replaced, but none beyond the content. False if the kernel did not take it.
-    public func storeNow(_ content: UnsafeRawBufferPointer, of node: NodeID) -> Bool {
-        quire_store(session, node.rawValue, content.baseAddress, content.count) == 0
+    /// Gives the kernel a part of a file's content, as if it had read it, and takes the file to be as long as that at least: called at once,
+    /// on any thread, inside requests too. The kernel waits for pages that are being read: a thread that holds a lock calls this only for a
+    /// file of which no READ can be on its way. Old pages are replaced, but none beyond the content. False if the kernel did not take it.
+    ///
+    /// - Parameter offset: of a page's beginning, in bytes.
+    public func storeNow(_ content: UnsafeRawBufferPointer, at offset: Int64 = 0, of node: NodeID) -> Bool {
+        quire_store(session, node.rawValue, off_t(clamping: offset), content.baseAddress, content.count) == 0
     }
 
     /// Has the kernel ask again for every name it knows, each when it is used next, and take off what is mounted there. Takes no lock in

@@ -20,7 +20,7 @@ final class FolderHandle: @unchecked Sendable {
         let name: EntryName
         let inode: UInt64
         let type: mode_t
-        /// What it is, if the kernel may remember that.
+        /// The virtual item, where the listing gives the kernel its attributes too.
         var item: (any VirtualItem)? = nil
         /// Where a reading continues after it. It belongs to the name: in any later list it means the same, if the name is there.
         let offset: Int64

@@ -8,7 +8,12 @@ extension MountedFileSystem {
     func extendedAttribute(
         _ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {
-        let node = table.node(node)
+        try extendedAttribute(caller, of: table.node(node), name: name, into: buffer)
+    }
+
+    func extendedAttribute(
+        _ caller: Caller, of node: Node, name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Int {
         if node.hasNoCapabilities.load(ordering: .relaxed), Self.isCapability(name) { throw .noData }
         if let length = try mountsAttribute(name, into: buffer) { return length }
         let descriptor = try attributeSource(of: node, for: caller)
@@ -16,7 +21,7 @@ extension MountedFileSystem {
         return try attribute(name, of: descriptor, into: buffer)
     }
 
-    /// The length of an attribute that every file has from the mount itself; nil if that is none of this name.
+    /// The length of an attribute that the mount gives every file; nil if it gives none of this name.
     func mountsAttribute(_ name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int? {
         guard let value = mountAttributes.value(of: name) else { return nil }
         return try copy(value, into: buffer)

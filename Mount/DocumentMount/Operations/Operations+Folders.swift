@@ -34,7 +34,18 @@ extension MountedFileSystem {
     func readFolder(
         _ caller: Caller, node: NodeID, handle: HandleID, offset: Int64, plus: Bool, into buffer: inout DirectoryBuffer
     ) throws(Errno) {
-        let (node, handle) = (table.node(node), FolderHandle.of(handle))
+        let node = table.node(node)
+        try readFolder(caller, node, FolderHandle.of(handle), offset: offset, plus: plus, into: &buffer) { (name) throws(Errno) in
+            try lookup(caller, in: node, name: name)
+        }
+    }
+
+    /// - Parameter lookUp: for READDIRPLUS; of an entry without a node the listing has the name alone.
+    func readFolder(
+        _ caller: Caller, _ node: Node, _ handle: FolderHandle, offset: Int64, plus: Bool, into buffer: inout DirectoryBuffer,
+        lookUp: (BorrowedName) throws(Errno) -> Entry
+    ) throws(Errno) {
+        // The virtual tree reads what it has opened.
         guard case .store(let descriptor, let after) = handle.source else { throw .badFileDescriptor }
         // The kernel has taken in the answers that this handle was given before: an app reads at one place at a time.
         if plus { handle.beginListing(of: node) } else { handle.endListing() }
@@ -44,7 +55,7 @@ extension MountedFileSystem {
             if !after.isEmpty, after.contains(where: { $0.name.matches(entry.name) }) { return true }
             return add(
                 caller, in: node, view, name: entry.name, inode: entry.inode, type: mode_t(entry.type) << 12,
-                next: entry.next_offset, plus: plus, to: &buffer)
+                next: entry.next_offset, plus: plus, to: &buffer, lookUp)
         } _: { entry in
             entry.name.withCString { name in
                 add(entry.item, name, inode: entry.inode, type: entry.type, next: entry.offset, caller, plus: plus, to: &buffer)
@@ -67,12 +78,12 @@ extension MountedFileSystem {
     /// Adds one entry; false when the buffer is full.
     private func add(
         _ caller: Caller, in folder: Node, _ view: StagedView?, name: BorrowedName, inode: UInt64, type: mode_t, next: Int64, plus: Bool,
-        to buffer: inout DirectoryBuffer
+        to buffer: inout DirectoryBuffer, _ lookUp: (BorrowedName) throws(Errno) -> Entry
     ) -> Bool {
         if isHidden(name) {
             guard let shown = view?.shownName(of: name) else { return true }
             return shown.withCString { name in
-                add(caller, in: folder, nil, name: name, inode: inode, type: type, next: next, plus: plus, to: &buffer)
+                add(caller, in: folder, nil, name: name, inode: inode, type: type, next: next, plus: plus, to: &buffer, lookUp)
             }
         }
         if let view, view.isRemoved(name) { return true }
@@ -80,7 +91,7 @@ extension MountedFileSystem {
         guard plus else { return buffer.add(name: name, inode: inode, type: type, next: next) }
         // Before the lookup is counted.
         guard buffer.fits(nameLength: strlen(name)) else { return false }
-        if !isDot, let entry = try? lookup(caller, in: folder, name: name), entry.node != .none {
+        if !isDot, let entry = try? lookUp(name), entry.node != .none {
             if saves.mayBeListed(table.node(entry.node)) { return buffer.add(name: name, entry: entry, next: next) }
             forget(entry.node, count: 1)
         }
@@ -100,7 +111,7 @@ extension MountedFileSystem {
 }
 
 extension Entry {
-    /// What a listing has of a file that is not looked up.
+    /// An entry of a listing whose file was not looked up.
     static func nameOnly(inode: UInt64, type: mode_t) -> Entry {
         var status = stat()
         (status.st_ino, status.st_mode) = (ino_t(inode), type)

@@ -7,7 +7,10 @@ import SystemPackage
 
 extension MountedFileSystem {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
-        let node = table.node(node)
+        open(caller, table.node(node), flags: flags, reply)
+    }
+
+    func open(_ caller: Caller, _ node: Node, flags: Int32, _ reply: consuming Reply<OpenedFile>) {
         do throws(Errno) { try checkRoom(for: .openFiles, caller) } catch { return reply.fail(error) }
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
         if writes ? !coordinator.gate.enter() : coordinator.gate.isGuarded.load(ordering: .relaxed) {
@@ -164,6 +167,7 @@ extension MountedFileSystem {
             node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(isElsewhere: isElsewhere),
             isAmongSaves: readsPublished || isKnown, content: content)
         guard let (handle, mode) = registered else { return nil }
+        saves.awaitSize(for: handle)
         journal.opened(served, caller, flags: flags)
         return (handle, mode)
     }

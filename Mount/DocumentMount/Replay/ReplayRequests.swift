@@ -5,9 +5,9 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Requests of the daemon's own `quire-replay` processes. Those that replay outside changes are answered as done if they are what is
-/// being replayed, else refused; never carried out. What the kernel has afterwards must be true, so each is answered by what the store
-/// has. A process that has the kernel forget a name or a content finds nothing there.
+/// The layer for requests of two `quire-replay` processes. Those of the process that replays outside changes (`OutsideReplay`) are
+/// answered as done if they are the change being replayed, else refused; none is carried out. The kernel must know the truth afterwards,
+/// so this layer looks at the store first. The process that has the kernel forget names and contents (`NameForgetter`) finds nothing.
 final class ReplayRequests: FileSystemLayer {
     let next: VirtualTree
     private let files: MountedFileSystem
@@ -100,10 +100,10 @@ final class ReplayRequests: FileSystemLayer {
         try replayedMove(name, in: table.node(parent), to: newName, in: table.node(newParent))
     }
 
-    // MARK: - What the replaying process is answered
+    // MARK: - Answers to the process that replays
 
-    /// What it is shown under a name; nil: what everyone is. Nothing of it is remembered by the kernel, so others ask for
-    /// themselves.
+    /// The entry that the process is shown under a name; nil: the one that all programs are shown. The kernel remembers none of these, so
+    /// that other programs' lookups reach the daemon.
     private func replayedEntry(_ name: BorrowedName, in parent: Node, _ folder: Descriptor) -> Entry? {
         enum Answer {
             case truth, absent
@@ -135,8 +135,8 @@ final class ReplayRequests: FileSystemLayer {
     /// The answer to a LOOKUP of a name on the way.
     private func onTheWay(_ entry: Entry) -> Entry {
         var entry = entry
-        // The kernel is to ask when anybody else uses the name: to watch it, say.
-        if entry.node != .none, table.node(entry.node).isOnlyReplayed.load(ordering: .relaxed) { entry.validity = .none }
+        // The kernel is to ask when another program uses the name: to watch it, say. A file manager's lookup of an absent name counts.
+        if entry.node == .none || table.node(entry.node).isOnlyReplayed.load(ordering: .relaxed) { entry.validity = .none }
         return entry
     }
 

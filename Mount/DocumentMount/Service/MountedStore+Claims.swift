@@ -131,7 +131,7 @@ private final class ClaimInMount: ServedClaim {
             var next = places.makeIterator()
             let snapshots = intents.map { $0.wantsSnapshot ? next.next().map(mount.place) : nil }
             return GrantedClaim(claim: ticket.id.rawValue, snapshots: snapshots)
-        case .refused(let refusal): throw failure(refusal)
+        case .refused(let refusal): throw mount.failure(refusal, for: asker)
         }
     }
 
@@ -168,28 +168,4 @@ private final class ClaimInMount: ServedClaim {
     }
 
     var endsAtOnce: Bool { !mount.fileSystem.transactions.isUsed(by: ticket.id) }
-
-    private func failure(_ refusal: ClaimRefusal) -> ServiceFailure {
-        switch refusal {
-        case .timedOut(let holders) where holders.isEmpty: .timedOut("not granted in time: a presenter did not answer, or others' snapshots took long")
-        case .timedOut(let holders): .timedOut("not granted in time: \(text(holders))")
-        case .deadlock(let holders): .deadlock("waiting would never end: \(text(holders)), which waits for this process")
-        case .presenterFailed(let message): .failed("who shows the document could not let it go: \(message)")
-        case .noSnapshot(let path, let reason, let writer):
-            .noSnapshot("\(mount.place(path)): \(reason)" + (writer.map { "; it is open in \($0.process) (\($0.name))" } ?? ""))
-        case .tooMany(let resource): .failed("too much is claimed already (\(resource.name)): release some first; 'quire status' shows the bounds")
-        case .ended: .failed("the mount ends")
-        }
-    }
-
-    /// `/docs/report.odt is held by vim (pid 4711)`
-    private func text(_ holders: [ClaimHolder]) -> String {
-        holders.prefix(3).map { holder in
-            // The other may claim more than the asker may know of.
-            let isKnown = mount.fileSystem.tags.access.may(asker, holder.path, R_OK)
-            let path = isKnown ? "\(mount.place(holder.path))" : "what is claimed"
-            let process = holder.name.isEmpty ? "process \(holder.process)" : "\(holder.name) (pid \(holder.process))"
-            return "\(path) is held by \(process)" + (holder.purpose.map { " for \($0)" } ?? "")
-        }.joined(separator: ", ")
-    }
 }

@@ -10,13 +10,11 @@ import StorePrimitives
 /// `.directory` (KDE's, and libfm: PCManFM). They take pictures from the desktop's cache, by the path they show, which in a virtual
 /// folder is that of a link.
 extension VirtualTree {
-    private static let namesOfFileManagers = [".hidden", ".directory"].map { EntryName($0) }
+    static let namesOfFileManagers = [".hidden", ".directory"].map { EntryName($0) }
 
-    private static func isFileManagers(_ name: BorrowedName) -> Bool {
-        name[0] == CChar(UInt8(ascii: ".")) && namesOfFileManagers.contains { $0.matches(name) }
-    }
+    static func isFileManagers(_ name: BorrowedName) -> Bool { namesOfFileManagers.contains { $0.matches(name) } }
 
-    /// Whether a name in a folder of the store is one of those; then the folder is rendered soon.
+    /// Has a folder of the store rendered soon if the name in it is one of those. Whether it is.
     func noteFileManager(_ name: BorrowedName, in parent: Node, _ caller: Caller) -> Bool {
         guard let thumbnails, Self.isFileManagers(name) else { return false }
         guard let folder = parent.path else { return true }
@@ -27,7 +25,7 @@ extension VirtualTree {
         return true
     }
 
-    /// The same of a virtual folder.
+    /// Has a virtual folder rendered soon if the name in it is one of those.
     func noteFileManager(_ name: BorrowedName, in folder: any VirtualItem, _ caller: Caller) {
         guard let thumbnails, Self.isFileManagers(name), SharedThumbnails.isOffered(in: folder) else { return }
         let credentials = credentials(of: caller)

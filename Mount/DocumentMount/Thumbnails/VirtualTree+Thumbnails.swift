@@ -73,7 +73,7 @@ extension VirtualTree {
 
     /// `.sh_thumbnails` in a folder, where some file managers look for pictures others have rendered.
     func sharedThumbnails(_ name: BorrowedName, in parent: Node) -> (any VirtualItem)? {
-        guard name[0] == CChar(UInt8(ascii: ".")), let thumbnails, SharedThumbnails.name.matches(name) else { return nil }
+        guard let thumbnails, SharedThumbnails.name.matches(name) else { return nil }
         return parent.path.map { SharedThumbnails(thumbnails, .store($0)) }
     }
 

@@ -4,11 +4,12 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Files of snapshots, and the mount's own: only read, and through the daemon, which may have to go on with a copy.
+/// Opens and extended attributes of virtual items. Their files can only be read, and through the daemon, which may have to continue
+/// with a copy of a snapshot's content.
 extension VirtualTree {
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
         let known = table.node(node)
-        guard let item = known.item else { return next.open(caller, node: node, flags: flags, reply: reply) }
+        guard let item = known.item else { return next.open(caller, known, flags: flags, reply) }
         openItem(item, known, flags: flags, caller, reply)
     }
 
@@ -101,7 +102,8 @@ extension VirtualTree {
     func extendedAttribute(
         _ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Int {
-        guard let item = table.node(node).item else { return try next.extendedAttribute(caller, of: node, name: name, into: buffer) }
+        let known = table.node(node)
+        guard let item = known.item else { return try next.extendedAttribute(caller, of: known, name: name, into: buffer) }
         if let value = try next.mountsAttribute(name, into: buffer) { return value }
         guard let source = item.attributeSource else { throw .noData }
         if !MountedFileSystem.isKernels(name) { try checkMayReadAttributes(of: source, caller) }

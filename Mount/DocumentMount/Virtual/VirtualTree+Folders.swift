@@ -50,7 +50,9 @@ extension VirtualTree {
     ) throws(Errno) {
         let (folder, opened) = (table.node(node), FolderHandle.of(handle))
         guard case .list(let item, let opener) = opened.source else {
-            return try next.readFolder(caller, node: node, handle: handle, offset: offset, plus: plus, into: &buffer)
+            return try next.readFolder(caller, folder, opened, offset: offset, plus: plus, into: &buffer) { (name) throws(Errno) in
+                try listedEntry(name, in: folder, caller)
+            }
         }
         if plus { opened.beginListing(of: folder) } else { opened.endListing() }
         try opened.listed(from: offset) { () throws(Errno) in
@@ -72,7 +74,7 @@ extension VirtualTree {
                 return buffer.add(name: name, entry: found, next: entry.offset)
             }
             // The kernel may remember nothing of most virtual folders: it would look each name up again at once.
-            if folder.validity != .none, !Self.dots.contains(entry.name), let found = try? self.entry(under: name, in: folder, caller) {
+            if !Self.dots.contains(entry.name), folder.validity != .none, let found = try? self.entry(under: name, in: folder, caller) {
                 return buffer.add(name: name, entry: found, next: entry.offset)
             }
             return buffer.add(name: name, entry: .nameOnly(inode: entry.inode, type: entry.type), next: entry.offset)

@@ -4,10 +4,9 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// Requests of what is no file of the store: virtual folders with all in them, snapshots, and the names that stand for these in folders
-/// of the store. All other requests go on to the store's files.
+/// The layer of virtual items: virtual folders and snapshots with all in them, and the names by which folders of the store lead to them.
 ///
-/// Which operations an item has, and what they do, is `VirtualItem`'s. One file of this type for each operation family.
+/// `VirtualItem` declares the operations that an item can have; the items carry them out. One file of this type for each operation family.
 final class VirtualTree: FileSystemLayer {
     let next: MountedFileSystem
     let folders: VirtualFolders?
@@ -16,14 +15,15 @@ final class VirtualTree: FileSystemLayer {
 
     init(before next: MountedFileSystem, _ parts: VirtualFolders.Parts?) {
         self.next = next
-        let service = parts.map { parts in
-            DocumentThumbnails(
-                parts.thumbnailer, store: next.store, mountPoint: parts.mountPoint, access: parts.access, replayer: next.replayer,
-                table: next.table, session: next.session, shares: next.shares, log: next.log)
+        guard let parts else {
+            (thumbnails, folders) = (nil, nil)
+            return
         }
-        thumbnails = service
-        if let service { next.journal.follower = { service.voidShown($0) } }
-        folders = parts.map { VirtualFolders($0, thumbnails: service!) }
+        let service = DocumentThumbnails(
+            parts.thumbnailer, store: next.store, mountPoint: parts.mountPoint, access: parts.access, replayer: next.replayer,
+            table: next.table, session: next.session, shares: next.shares, log: next.log)
+        next.journal.follower = { service.voidShown($0) }
+        (thumbnails, folders) = (service, VirtualFolders(parts, thumbnails: service))
     }
 
     var table: NodeTable { next.table }
@@ -33,12 +33,12 @@ final class VirtualTree: FileSystemLayer {
 
     // MARK: - Names
 
-    /// What of the mount's own stands at its root.
+    /// The virtual folder of a name in the mount's root.
     private func topItem(named name: BorrowedName) -> (any VirtualItem)? {
         SnapshotsFolder.name.matches(name) ? next.snapshots.folder : folders?.folder(named: name)
     }
 
-    /// Whether what a folder has under a name is no file of the store.
+    /// Whether a name in a folder stands for a virtual item.
     func isVirtual(_ name: BorrowedName, in folder: Node) -> Bool {
         folder.item != nil || folder.isRoot && name[0] == CChar(UInt8(ascii: ".")) && topItem(named: name) != nil
     }
@@ -53,7 +53,7 @@ final class VirtualTree: FileSystemLayer {
     func lookup(_ caller: Caller, in parent: NodeID, name: BorrowedName, reply: consuming Reply<Entry>) {
         let folder = table.node(parent)
         if let item = folder.item { return lookUp(name, in: item, caller, reply) }
-        guard name[0] == CChar(UInt8(ascii: ".")) else { return next.lookup(caller, in: parent, name: name, reply: reply) }
+        guard Self.mayBeVirtual(name) else { return next.lookup(caller, in: parent, name: name, reply: reply) }
         if folder.isRoot, let item = topItem(named: name) {
             return answer(reply) { () throws(Errno) in try table.entry(for: item, credentials(of: caller)) }
         }
@@ -62,13 +62,30 @@ final class VirtualTree: FileSystemLayer {
         guard isFileManagerLookup || shared != nil else { return next.lookup(caller, in: parent, name: name, reply: reply) }
         answer(reply) { () throws(Errno) in
             var entry = try next.lookup(caller, in: folder, name: name)
-            guard entry.node == .none else { return entry }
-            if let shared { return try table.entry(for: shared, credentials(of: caller)) }
-            // The next lookup is to be heard of, too.
-            entry.validity = .none
+            if entry.node == .none, let shared { return try table.entry(for: shared, credentials(of: caller)) }
+            // The next time that a file manager shows the folder is to be heard of, too.
+            if isFileManagerLookup { entry.validity = .none }
             return entry
         }
     }
+
+    /// The entry of a name that a folder of the store lists; one without a node if the kernel is not to look it up in the listing.
+    func listedEntry(_ name: BorrowedName, in folder: Node, _ caller: Caller) throws(Errno) -> Entry {
+        guard Self.mayBeVirtual(name) else { return try next.lookup(caller, in: folder, name: name) }
+        if folder.isRoot, let item = topItem(named: name) { return try table.entry(for: item, credentials(of: caller)) }
+        return Self.isFileManagers(name) ? .absent(validity: .none) : try next.lookup(caller, in: folder, name: name)
+    }
+
+    /// Whether a name in a folder of the store may mean something in this layer, by its first two bytes.
+    @inline(__always)
+    private static func mayBeVirtual(_ name: BorrowedName) -> Bool {
+        name[0] == CChar(UInt8(ascii: ".")) && secondBytes & bit(of: UInt8(bitPattern: name[1])) != 0
+    }
+
+    private static let secondBytes = (VirtualFolders.names + [SnapshotsFolder.name, PreviewsFolder.name, SharedThumbnails.name] + namesOfFileManagers)
+        .reduce(UInt32(0)) { $0 | bit(of: $1.bytes.dropFirst().first ?? 0) }
+
+    private static func bit(of byte: UInt8) -> UInt32 { 1 << (UInt32(byte) & 31) }
 
     private func lookUp(_ name: BorrowedName, in folder: any VirtualItem, _ caller: Caller, _ reply: consuming Reply<Entry>) {
         if let pictures = folder as? ThumbnailFolder, let picture = unrendered(name, in: pictures, caller) {
@@ -112,18 +129,18 @@ final class VirtualTree: FileSystemLayer {
 
     func attributes(_ caller: Caller, of node: NodeID, handle: HandleID?) throws(Errno) -> Attributes {
         let known = table.node(node)
-        guard let item = known.item else { return try next.attributes(caller, of: node, handle: handle) }
+        guard let item = known.item else { return try next.attributes(shownTo: caller, of: known).0 }
         return try attributes(of: item, known, caller)
     }
 
     func attributesWithBirth(_ caller: Caller, of node: NodeID) throws(Errno) -> (Attributes, birth: Int64) {
         let known = table.node(node)
-        guard let item = known.item else { return try next.attributesWithBirth(caller, of: node) }
+        guard let item = known.item else { return try next.attributes(shownTo: caller, of: known) }
         return (try attributes(of: item, known, caller), 0)
     }
 
     private func attributes(of item: any VirtualItem, _ node: Node, _ caller: Caller) throws(Errno) -> Attributes {
-        // Who has it open has what it was.
+        // An open file goes on to show what it showed when it was opened.
         if node.state.withLock({ $0.handles.isEmpty }) { try item.checkIsCurrent() }
         let status = try item.attributes(credentials(of: caller), inode: node.identity.inode)
         return Attributes(status: status, validity: item.validity)

@@ -51,20 +51,6 @@ extension DocumentSaves {
         index(of: working).flatMap { saves[$0].hasTimeSet ? nil : saves[$0].lastActivity }
     }
 
-    /// fsync and fdatasync (rule 9). The mount publishes, then makes the file durable that the handle is on.
-    public mutating func sync(_ handle: SaveHandle) -> SaveStep {
-        markOpen(handle)
-        guard let version = writers[handle]?.version, let index = index(of: version) else { return .none }
-        guard saves[index].isToBeDiscarded else { return .publish(version, .synced) }
-        return saves[index].fault?.errno.map { .refuse($0) } ?? .none
-    }
-
-    /// Before a rename or link of the document's name: the saves of the caller's lineage that are to be published first
-    /// (rule 7). If that fails, so does the rename.
-    public func renaming(by caller: SaveCaller) -> [SaveStep] {
-        saves.filter { $0.isLineage(caller) && !$0.isToBeDiscarded }.map { .publish($0.working, .renamed) }
-    }
-
     mutating func startedOver(_ index: Int, _ now: UInt64) {
         saves[index].lastActivity = now
         saves[index].size = 0

@@ -47,7 +47,7 @@ struct UnmountCommand: ParsableCommand {
         try unmount(mountPoint, startedBy: server?.pid)
         guard !lazy, let daemon, !daemon.happens(within: Self.timeUnremarked) else { return }
         let elsewhere = MountHolders.elsewhere(mountPoint.entry)
-        guard elsewhere.isEmpty else { return Output.error(Self.goesOn(mountPoint.path, elsewhere)) }
+        guard elsewhere.isEmpty else { return Output.error(HoldersReport.goesOn(mountPoint.path, elsewhere)) }
         Output.error("quire: \(shown(mountPoint.path)): unmounted; its daemon is still writing to disk")
         if !daemon.happens(within: Self.timeout) {
             throw CommandFailure("\(shown(mountPoint.path)): unmounted, but its daemon has not ended yet")
@@ -74,7 +74,7 @@ struct UnmountCommand: ParsableCommand {
             let timeout = holders.isEmpty && geteuid() != 0 ? Self.timeoutForUnseen : Self.timeoutForOwn
             let inside = MountTable.current().children(of: mountPoint.entry)
             guard others.isEmpty, inside.isEmpty, waited < timeout else {
-                throw busy(mountPoint.entry, others.isEmpty ? holders : others, inside)
+                throw HoldersReport.busy(mountPoint.entry, others.isEmpty ? holders : others, inside)
             }
             usleep(200_000)
         }
@@ -103,28 +103,5 @@ struct UnmountCommand: ParsableCommand {
             throw CommandFailure("\(shown(path)): was mounted by \(name); only they and root can end it")
         }
         return (path, entry)
-    }
-
-    private static func goesOn(_ path: [UInt8], _ holders: [MountHolder]) -> String {
-        var lines = ["quire: \(shown(path)): unmounted here; it is mounted elsewhere too, and its daemon goes on for that:"]
-        for holder in holders {
-            lines.append("  process \(holder.pid) (\(shown(holder.command))): \(holder.uses.joined(separator: ", "))")
-        }
-        return lines.joined(separator: "\n")
-    }
-
-    private func busy(_ entry: MountTable.Entry, _ holders: [MountHolder], _ inside: [MountTable.Entry]) -> CommandFailure {
-        let path = shown(entry.mountPoint)
-        var lines = ["\(path): busy, nothing was changed"]
-        for holder in holders {
-            lines += holder.uses.map { "  process \(holder.pid) (\(shown(holder.command))): \($0)" }
-        }
-        lines += inside.map { "  mount \(shown($0.mountPoint)) (\($0.fileSystemType))" }
-        if lines.count == 1 {
-            let isRoot = geteuid() == 0
-            lines.append("  by " + (isRoot ? "something that has ended by now: try again" : "processes of other users, which only root can see"))
-        }
-        lines.append("End these first, or free the mount point at once with: quire unmount --lazy \(path)")
-        return CommandFailure(lines.joined(separator: "\n"), exitCode: CommandFailure.busyCode)
     }
 }

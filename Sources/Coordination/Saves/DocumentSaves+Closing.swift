@@ -1,4 +1,4 @@
-/// FLUSH and RELEASE (rules 9 and 10).
+/// Requests that publish or discard a save: FLUSH, RELEASE, fsync and rename (rules 7, 9 and 10).
 extension DocumentSaves {
     /// Handles open for writing on a version that were flushed and are perhaps closed. Nil if there are none, or if
     /// another handle is open for certain, so that it makes no difference.
@@ -90,6 +90,20 @@ extension DocumentSaves {
         case (.none, .killed) where isRedirected, (.killed, .killed) where isRedirected: saves[index].fault = nil
         default: break
         }
+    }
+
+    /// fsync and fdatasync (rule 9). The mount publishes, then makes the file durable that the handle is on.
+    public mutating func sync(_ handle: SaveHandle) -> SaveStep {
+        markOpen(handle)
+        guard let version = writers[handle]?.version, let index = index(of: version) else { return .none }
+        guard saves[index].isToBeDiscarded else { return .publish(version, .synced) }
+        return saves[index].fault?.errno.map { .refuse($0) } ?? .none
+    }
+
+    /// Before a rename or link of the document's name: the saves of the caller's lineage that are to be published first
+    /// (rule 7). If that fails, so does the rename.
+    public func renaming(by caller: SaveCaller) -> [SaveStep] {
+        saves.filter { $0.isLineage(caller) && !$0.isToBeDiscarded }.map { .publish($0.working, .renamed) }
     }
 
     private func isJoined(_ save: Save) -> Bool {
