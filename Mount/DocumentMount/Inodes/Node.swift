@@ -56,8 +56,6 @@ final class Node: @unchecked Sendable {
 
     /// How many handles on it write another version's file (`HostedWriting`).
     let hostedWritings = Atomic<Int>(0)
-    /// For how many of them the kernel may have yet to make the inode empty.
-    let hostedOpenings = Atomic<Int>(0)
 
     /// Changes of the file's names that are under way without the document's `naming`: since no document was being saved when they
     /// began. A save that begins meanwhile is not published before they are done.

@@ -167,7 +167,7 @@ extension MountedFileSystem {
             node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(isElsewhere: isElsewhere),
             isAmongSaves: readsPublished || isKnown, content: content)
         guard let (handle, mode) = registered else { return nil }
-        saves.awaitSize(for: handle)
+        saves.restoreSize(for: handle)
         journal.opened(served, caller, flags: flags)
         return (handle, mode)
     }

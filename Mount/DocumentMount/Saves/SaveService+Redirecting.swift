@@ -16,7 +16,7 @@ extension SaveService {
         guard flags & CL_O_LARGEFILE != 0 else { return false }
         guard let document = node.saved.load(), document.isSuperseded(node) || document.isExchanged(node, hiddenFrom: caller) else { return false }
         guard isRetry || !isOpenRetried(of: caller) else {
-            staleRetries.note(caller.thread, flags: flags)
+            staleRetries.note(caller.thread, flags: flags, in: document)
             throw .staleNFSFileHandle
         }
         return true

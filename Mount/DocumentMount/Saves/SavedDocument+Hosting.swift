@@ -27,6 +27,7 @@ extension SavedDocument {
     /// Gives the published version a second node and waits for its readers, for a handle that counts as hosted already.
     func makeHost(of node: Node, _ caller: Caller, isLocked: Bool) {
         hasHostedSaves.store(true, ordering: .relaxed)
+        service.awaitRetries(in: self)
         displace(node, caller)
         // The kernel's name leads to the host, or to the published version, also for the saver.
         noteLastingEntry()
@@ -78,6 +79,15 @@ extension SavedDocument {
 }
 
 extension SaveService {
+    /// Waits for programs to open the published version that the kernel leads to it for the second time: an open is not retried once more. With
+    /// no lock held.
+    func awaitRetries(in document: SavedDocument) {
+        unlessManyWait { waitWhile(polls: .max) { staleRetries.areReadersExpected(in: document, within: Self.retryTime) } }
+    }
+
+    /// How long a program may take from the answer ESTALE to its second OPEN.
+    private static let retryTime: Int64 = 200_000_000
+
     /// Waits for programs that have opened a node to read it within the time that reading a document takes as a rule. With no lock held.
     /// A busy machine gives them longer: the checks come later there, and threads that wait for a processor or a READ are waited for.
     ///
@@ -113,26 +123,18 @@ extension SaveService {
     private static let longestRunning: Int64 = 500_000_000
     private static let longestReading: Int64 = 2_000_000_000
 
-    /// After an open for reading. sendfile(2), copy_file_range(2) and mappings go by the size that the kernel has of the inode, which is
-    /// another file's where a handle writes that by the node, or where the handle reads another version's file. One atomic load for others.
-    func awaitSize(for handle: FileHandle) {
+    /// After an open for reading, before its answer. sendfile(2), copy_file_range(2) and mappings go by the size that the kernel has of the
+    /// inode. That is another file's where a handle writes such a file by the node, or where this handle reads another version's. One atomic
+    /// load where neither is so.
+    func restoreSize(for handle: FileHandle) {
         let node = handle.node
         guard node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0 || handle.isElsewhere else { return }
-        unlessManyWait {
-            let begun = cl_monotonic_ns()
-            waitWhile(polls: .max) {
-                node.hostedOpenings.load(ordering: .sequentiallyConsistent) > 0 && cl_monotonic_ns() - begun < Self.openingTime
-            }
-            restoreSize(of: node)
-        }
+        unlessManyWait { restoreSize(of: node) }
     }
 
-    /// How long a program may take from the answer to its OPEN to its first request.
-    private static let openingTime: Int64 = 100_000_000
-
-    /// A request by a handle that may write by another version's node.
+    /// Before a request by a handle that may write by another version's node: programs that have the node open go on to read all of theirs.
     func noteRequest(by handle: FileHandle) {
-        if let hosted = handle.decision.hosted, hosted.hasOpened() { unlessManyWait { restoreSize(of: handle.node) } }
+        if let hosted = handle.decision.hosted, hosted.noteRequest() { unlessManyWait { restoreSize(of: handle.node) } }
     }
 
     /// Has the kernel take an inode to be as long as the file of programs that read by it, by giving it that file's last page: those of the

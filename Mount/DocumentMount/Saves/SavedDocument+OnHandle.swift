@@ -188,6 +188,7 @@ extension SavedDocument {
                 of: original, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller))
         else { return }
         let standing = versionNode(copy.identity, copy.file)
+        service.awaitRetries(in: self)
         let exchanged = turn.withLock {
             service.locator.names.changing {
                 naming.withLock { () -> WorkingVersion? in

@@ -84,6 +84,15 @@ final class StaleRetries: Sendable {
     /// Whether the retry of a thread's open is still to come, however long that takes.
     func isExpected(_ thread: pid_t) -> Bool { areSome && threads.withLock { $0[thread]?.isGone == false } }
 
+    /// Whether a thread is to retry an open for reading in a document, which was answered ESTALE no longer ago than `time`, in nanoseconds.
+    func areReadersExpected(in document: SavedDocument, within time: Int64) -> Bool {
+        guard areSome else { return false }
+        let now = cl_monotonic_ns()
+        return threads.withLock { threads in
+            threads.values.contains { $0.document === document && Self.isForReading($0.flags) && !$0.isGone && now - $0.since < time }
+        }
+    }
+
     /// Whether this open, of a file that stands at `place`, is the retry. The mark is taken in any case: the kernel retries an open
     /// before the thread can make another.
     ///

@@ -37,6 +37,16 @@ extension MountTests {
             try expectNoneTorn(kind, start: "reopened", reads: isLongRun ? 16_700 : 60, Self.readers)
         }
 
+        /// The processors are busy, so that programs come to an inode that a save is about to write by, or has: by an open that the kernel
+        /// repeats, or since the answer to an OPEN is a while on its way. Calls that go by the kernel's size of the inode meet the end of theirs.
+        @Test func noReadIsTornOfASaveThroughProcOnABusyMachine() throws {
+            try expectNoneTorn(
+                .rootWithoutPassthrough, start: "reopened", reads: isLongRun ? 25_000 : 1_500, "sendfile copy sendfile copy sendfile mmap",
+                beside: Self.busyLoops)
+        }
+
+        private static let busyLoops = #"for n in $(seq 12); do while [ ! -e "$T/stop" ]; do :; done & done"#
+
         /// Savers that cut it off by ftruncate(2). Calls that go by the kernel's size of the inode may meet its end too early (quire help saves).
         @Test(arguments: SaveMount.allCases)
         func noReadIsTornOfASaveByFtruncate(kind: SaveMount) throws {
@@ -47,7 +57,7 @@ extension MountTests {
         @Test func noReadIsTornOfASaveByFtruncateOnABusyMachine() throws {
             try expectNoneTorn(
                 .rootWithoutPassthrough, start: "late", reads: isLongRun ? 25_000 : 1_500, "read pread read pread",
-                beside: #"for n in $(seq 12); do while [ ! -e "$T/stop" ]; do :; done & done"#)
+                beside: Self.busyLoops)
         }
 
         /// The kernel has one size of the inode that reader and saver have open, which stays the reader's as long as the saver does not ask for
