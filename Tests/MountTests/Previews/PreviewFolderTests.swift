@@ -54,6 +54,22 @@ extension MountTests {
             }
         }
 
+        /// A listing of the root, with what it looks up, does not bring up a folder of the store that has the name.
+        @Test(arguments: Account.allCases)
+        func aFolderOfTheirNameInTheStoreStaysHidden(account: Account) throws {
+            try withMount(account, prepare: "mkdir .previews; echo own >.previews/own; echo text >doc") { (mount: Mount) throws in
+                #expect(try mount.shell("ls .previews/doc; ls -lA >/dev/null; ls .previews/doc; cat .previews/doc/text.txt; ls .previews | grep own || true") == """
+                    facts.txt
+                    page-1.png
+                    text.txt
+                    facts.txt
+                    page-1.png
+                    text.txt
+                    text
+                    """)
+            }
+        }
+
         @Test func aDocumentIsShownWhereAFolderWas() throws {
             try withMount(.root, prepare: "mkdir place") { (mount: Mount) throws in
                 #expect(try mount.shell("""

@@ -83,10 +83,12 @@ extension MountTests {
             }
         }
 
-        /// A later lookup is heard of, too, though nothing was found at the first one.
-        @Test func whatIsAddedIsRenderedAtTheNextLookup() throws {
+        /// A later lookup is heard of, too: though nothing was found at the first one, or the folder has such a file and was listed with it.
+        @Test(arguments: ["", "echo new.odt >.hidden; ls -la >/dev/null; cat .hidden"])
+        func whatIsAddedIsRenderedAtTheNextLookup(before: String) throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.shell("""
+                    \(before)
                     python3 -c 'import os; os.path.exists(".hidden")'; sleep 1; convert -size 90x60 xc:green new.png
                     python3 -c 'import os; os.path.exists(".hidden")'
                     sum=$(printf %s "file://$M/new.png" | md5sum | cut -c1-32)
