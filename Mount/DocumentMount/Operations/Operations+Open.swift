@@ -162,12 +162,12 @@ extension MountedFileSystem {
         let status = try FileStatus(of: descriptor)
         if status.st.st_nlink == 0, mayRetry, !readsPublished { try saves.retryRemoved(node, flags: flags, caller) }
         let isElsewhere = served !== node
-        let content = isElsewhere ? nil : contentToStore(of: node, descriptor, status, flags: flags)
+        let isHost = isElsewhere || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
+        let content = isHost ? lastPage(of: descriptor, status) : contentToStore(of: node, descriptor, status, flags: flags)
         let registered = register(
             node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(isElsewhere: isElsewhere),
             isAmongSaves: readsPublished || isKnown, content: content)
         guard let (handle, mode) = registered else { return nil }
-        saves.restoreSize(for: handle)
         journal.opened(served, caller, flags: flags)
         return (handle, mode)
     }

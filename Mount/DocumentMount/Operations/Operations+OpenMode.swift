@@ -4,9 +4,11 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// A small document's content, read before its open is registered.
+/// A small document's content, or a document's last page, read before its open is registered.
 struct ReadContent {
     let bytes: [UInt8]
+    /// Where in the file it begins.
+    var offset: Int64 = 0
     /// The file as it was before it was read.
     let seen: Node.Seen
 }
@@ -64,10 +66,12 @@ extension MountedFileSystem {
                 keepsSetIDBits && state.backing == nil || mayLackRoom || decision.isElsewhere || decision.version != nil && isPassthroughOn
                 || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
                 || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isAmongRelays, file: descriptor, state)
+            if isDirect, !isWritable, let content { keepSize(of: node, &state, content) }
+            let whole = content.flatMap { $0.offset == 0 ? $0 : nil }
             let (mode, refreshed) =
                 isDirect
                 ? (directMode(&state), nil)
-                : openMode(of: node, &state, descriptor, flags: flags, caller, isRelay: isRelay, before: before, content)
+                : openMode(of: node, &state, descriptor, flags: flags, caller, isRelay: isRelay, before: before, whole)
             let handle = FileHandle(
                 node: node, descriptor: descriptor, flags: flags, caller: caller, before: before, mode: mode,
                 refreshed: refreshed, isNew: isNew, decision: decision)
@@ -94,6 +98,26 @@ extension MountedFileSystem {
             count = max(0, pread(descriptor.number, buffer.baseAddress, size, 0))
         }
         return bytes.count == size ? ReadContent(bytes: bytes, seen: now) : nil
+    }
+
+    /// A document's last page, if the kernel is to be given it with the open of a node that has, or had, another file's size in the kernel.
+    func lastPage(of descriptor: Descriptor, _ status: cl_status) -> ReadContent? {
+        let now = Node.Seen(status.st)
+        guard now.size > 0 else { return nil }
+        let start = (now.size - 1) & ~4_095
+        let bytes = [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, count in
+            count = max(0, min(pread(descriptor.number, buffer.baseAddress, 4_096, start), Int(now.size - start)))
+        }
+        return bytes.isEmpty ? nil : ReadContent(bytes: bytes, offset: Int64(start), seen: now)
+    }
+
+    /// Has the kernel take the inode of a node to be as long at least as the file that a handle reads. sendfile(2), copy_file_range(2) and
+    /// mappings go by that size, which is another file's where a handle writes such a file by the node, or the handle reads another version's.
+    /// With the node's state held, and only if no other handle may read by the kernel's pages, which would be waited for.
+    private func keepSize(of node: Node, _ state: inout Node.State, _ page: ReadContent) {
+        guard !state.handles.contains(where: { $0.flags & O_ACCMODE != O_WRONLY || !$0.isDirect }), let session = session.current else { return }
+        _ = page.bytes.withUnsafeBytes { session.notifier.storeNow($0, at: page.offset, of: table.id(of: node)) }
+        state.pages = nil
     }
 
     private static func isSmall(_ status: cl_status?, _ flags: Int32) -> Bool {

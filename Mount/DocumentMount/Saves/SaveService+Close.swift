@@ -11,7 +11,6 @@ extension SaveService {
     /// A descriptor was closed. Publishes what ends by it; throws what close(2) is to answer.
     func flushed(_ handle: FileHandle, by caller: Caller) throws(Errno) {
         handle.isFlushed.store(true, ordering: .relaxed)
-        noteRequest(by: handle)
         guard let document = handle.node.saved.load(), document.isActive.load(ordering: .acquiring) else { return }
         let process = processes.process(of: caller.thread)
         let found = document.ifActive { state, machine -> (FlushQuestion, WorkingVersion)? in

@@ -15,7 +15,6 @@ extension SaveService {
         _ write: (Descriptor) throws(Errno) -> (count: Int, range: Range<Int64>)
     ) throws(Errno) -> Int {
         version.isUntouched.store(false, ordering: .relaxed)
-        noteRequest(by: handle)
         func writeAndNote() throws(Errno) -> (count: Int, range: Range<Int64>) {
             try version.writing.shared { () throws(Errno) in
                 let written = try write(handle.descriptor)
@@ -96,7 +95,6 @@ extension SaveService {
     /// ftruncate(2), fallocate(2) and the like through a handle on a working copy.
     func changing<Result>(_ handle: FileHandle, _ body: (Descriptor) throws(Errno) -> Result) throws(Errno) -> Result {
         if handle.version == nil { willWriteLive(handle) }
-        noteRequest(by: handle)
         return try changing(handle.version) { () throws(Errno) in try body(handle.descriptor) }
     }
 

@@ -19,7 +19,7 @@ extension SavedDocument {
     ///
     /// - Parameter isLocked: the request holds the inode's lock in the kernel, which close(2) needs.
     func host(on node: Node, _ caller: Caller, isLocked: Bool) -> HostedWriting {
-        let hosted = HostedWriting(on: node, truncates: true)
+        let hosted = HostedWriting(on: node)
         makeHost(of: node, caller, isLocked: isLocked)
         return hosted
     }
@@ -122,38 +122,6 @@ extension SaveService {
     /// A thread that is runnable for longer computes.
     private static let longestRunning: Int64 = 500_000_000
     private static let longestReading: Int64 = 2_000_000_000
-
-    /// After an open for reading, before its answer. sendfile(2), copy_file_range(2) and mappings go by the size that the kernel has of the
-    /// inode. That is another file's where a handle writes such a file by the node, or where this handle reads another version's. One atomic
-    /// load where neither is so.
-    func restoreSize(for handle: FileHandle) {
-        let node = handle.node
-        guard node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0 || handle.isElsewhere else { return }
-        unlessManyWait { restoreSize(of: node) }
-    }
-
-    /// Before a request by a handle that may write by another version's node: programs that have the node open go on to read all of theirs.
-    func noteRequest(by handle: FileHandle) {
-        if let hosted = handle.decision.hosted, hosted.noteRequest() { unlessManyWait { restoreSize(of: handle.node) } }
-    }
-
-    /// Has the kernel take an inode to be as long as the file of programs that read by it, by giving it that file's last page: those of the
-    /// node's own version, or else of the longest one. With no lock held.
-    private func restoreSize(of node: Node) {
-        guard let session = session.current else { return }
-        let readers = node.state.withLock { $0.handles.filter { !$0.isWritable } }
-        let own = readers.first { !$0.isElsewhere }
-        let files = (own.map { [$0] } ?? readers).map(\.descriptor)
-        let sizes = files.map { (try? FileStatus(of: $0))?.st.st_size ?? 0 }
-        guard let (file, size) = zip(files, sizes).max(by: { $0.1 < $1.1 }), size > 0 else { return }
-        let start = (size - 1) & ~4_095
-        let page = [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, count in
-            count = max(0, min(pread(file.number, buffer.baseAddress, 4_096, start), Int(size - start)))
-        }
-        guard !page.isEmpty else { return }
-        _ = page.withUnsafeBytes { session.notifier.storeNow($0, at: Int64(start), of: table.id(of: node)) }
-        node.state.withLock { $0.pages = nil }
-    }
 
     /// The node that took the place of a displaced one, as long as its file is the document. One atomic load for others.
     func standIn(for node: Node) -> Node? {

@@ -153,7 +153,7 @@ extension SavedDocument {
         let version = beginning.version(working, copy, isExchanged: false)
         version.hosts.withLock { _ = $0.insert(handle.node.identity) }
         if handle.mayBeMappedForWriting { version.mayBeMapped.store(true, ordering: .relaxed) }
-        let hosted = HostedWriting(on: handle.node, truncates: false)
+        let hosted = HostedWriting(on: handle.node)
         // A thread that publishes leads the handles that it has found on to the new version, under this lock.
         let hasBegun = turn.withLock {
             let hasBegun = withMachine(knownBy: node) { state, machine in

@@ -25,6 +25,16 @@ extension MountTests {
             }
             var message: String { self == .btrfsQuota ? "Disk quota exceeded" : "No space left" }
         }
+        /// `await_block(PID)` returns when a process waits in a system call, or has ended: room is waited for a second only.
+        private static let awaitBlock = """
+            import time
+            def await_block(pid):
+                still = 0
+                while still < 5:
+                    with open(f"/proc/{pid}/stat") as stat: still = 0 if stat.read().rpartition(")")[2].split()[0] == "R" else still + 1
+                    time.sleep(0.002)
+
+            """
         static let cases: [(SaveMount, Disk)] =
             SaveMount.allCases.map { ($0, .tmpfs) } + SaveMount.accounts.map { ($0, .ext4) } + [(.root, .btrfsQuota)]
 
@@ -94,8 +104,8 @@ extension MountTests {
         @Test(arguments: cases)
         func theNextSaveHasTheRoomOfAFailedOne(kind: SaveMount, disk: Disk) throws {
             try withSmallStore(kind, disk) { (mount: Mount) throws in
-                #expect(try mount.python("""
-                    import ctypes, os, subprocess, time
+                #expect(try mount.python(Self.awaitBlock + """
+                    import ctypes, os, subprocess
                     libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
                     open("doc", "w").write("old" * 1000)
                     file = os.open("doc", os.O_RDWR | os.O_TRUNC)
@@ -106,7 +116,7 @@ extension MountTests {
                     try: os.close(file)
                     except OSError: pass
                     other = subprocess.Popen(["sh", "-c", "seq 20000 >doc"])
-                    time.sleep(0.3); libc.munmap(mapped, 4096)
+                    await_block(other.pid); libc.munmap(mapped, 4096)
                     print(other.wait(), os.stat("doc").st_size)
                     """) == "\(disk == .btrfsQuota ? "Disk quota exceeded" : "No space left on device")\n0 108894")
                 #expect(try mount.shell("quire status \"$M\" | grep -o 'live.noRoom [0-9]*' || true") == "")
@@ -117,13 +127,13 @@ extension MountTests {
         @Test(arguments: cases)
         func theNextSaveHasTheRoomOfAFailedOneByFtruncate(kind: SaveMount, disk: Disk) throws {
             try withSmallStore(kind, disk) { (mount: Mount) throws in
-                #expect(try mount.python("""
-                    import os, time
+                #expect(try mount.python(Self.awaitBlock + """
+                    import os
                     open("doc", "w").write("old" * 1000)
                     # Started before: room is waited for a second from when the failed save is given up.
-                    begins, begin = os.pipe()
+                    begins, begin = os.pipe(); hasBegun, tell = os.pipe()
                     if (other := os.fork()) == 0:
-                        os.read(begins, 1)
+                        os.read(begins, 1); os.write(tell, b"x")
                         status = 1
                         try:
                             with open("doc", "w") as file: file.write("x" * 108894)
@@ -136,7 +146,7 @@ extension MountTests {
                     except OSError as error: print(error.strerror)
                     try: os.close(file)
                     except OSError: pass
-                    os.write(begin, b"x"); time.sleep(0.2); os.close(path)
+                    os.write(begin, b"x"); os.read(hasBegun, 1); await_block(other); os.close(path)
                     print(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]), os.stat("doc").st_size)
                     """) == "\(disk == .btrfsQuota ? "Disk quota exceeded" : "No space left on device")\n0 108894")
                 #expect(try mount.shell("quire status \"$M\" | grep -o 'live.noRoom [0-9]*' || true") == "")
