@@ -19,8 +19,12 @@ enum ProcessFacts {
     /// sleeps, or waits for a lock. What a thread waits for is not to be seen without the right to trace it; then for neither.
     static func isUnderWay(_ thread: pid_t) -> Bool {
         guard let status = ProcessStatus(of: thread) else { return false }
-        guard status.state == "D" else { return status.state == "R" }
-        return read("/proc/\(thread)/wchan").map { $0.hasPrefix("folio_wait") || $0 == "request_wait_answer" } ?? false
+        switch status.state {
+        case "R": return true
+        // The answer to a FUSE request is waited for interruptibly at first (fs/fuse/dev.c, request_wait_answer).
+        case "D", "S": return read("/proc/\(thread)/wchan").map { $0.hasPrefix("folio_wait") || $0 == "request_wait_answer" } ?? false
+        default: return false
+        }
     }
 
     /// Whether a signal is on its way that ends the thread: the kernel sends SIGKILL then, whichever it was (proc(5), SigPnd).
