@@ -56,6 +56,8 @@ final class Node: @unchecked Sendable {
 
     /// How many handles on it write another version's file (`HostedWriting`).
     let hostedWritings = Atomic<Int>(0)
+    /// When a program last asked for something of a displaced node, in nanoseconds on the monotonic clock.
+    let lastAsked = Atomic<Int64>(0)
 
     /// Changes of the file's names that are under way without the document's `naming`: since no document was being saved when they
     /// began. A save that begins meanwhile is not published before they are done.

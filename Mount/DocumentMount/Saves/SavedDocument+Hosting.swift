@@ -107,7 +107,8 @@ extension SaveService {
                             ? handle.caller.thread : nil
                     }
                 }
-                guard waited > time, polls > least else { return !readers.isEmpty }
+                guard waited > time, polls > least, !readers.isEmpty else { return !readers.isEmpty }
+                if waited < Self.longestAsking, cl_monotonic_ns() - node.lastAsked.load(ordering: .relaxed) < Self.askingPause { return true }
                 return waited < Self.longestRunning && readers.contains(where: ProcessFacts.isUnderWay)
             }
         }
@@ -122,6 +123,15 @@ extension SaveService {
     /// A thread that is runnable for longer computes.
     private static let longestRunning: Int64 = 500_000_000
     private static let longestReading: Int64 = 2_000_000_000
+    /// A program that asks for more of the inode after no longer than the pause is in the middle of reading it.
+    private static let longestAsking: Int64 = 1_000_000_000
+    private static let askingPause: Int64 = 50_000_000
+
+    /// A request for what programs have of a node, by which they read it. One atomic load for most nodes.
+    @inline(__always)
+    func noteReading(of node: Node) {
+        if node.isDisplaced.load(ordering: .relaxed) { node.lastAsked.store(cl_monotonic_ns(), ordering: .relaxed) }
+    }
 
     /// The node that took the place of a displaced one, as long as its file is the document. One atomic load for others.
     func standIn(for node: Node) -> Node? {
