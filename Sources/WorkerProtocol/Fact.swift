@@ -1,6 +1,6 @@
-/// One thing that a document says of itself.
+/// A fact from a document's own metadata.
 public struct Fact: Hashable, Sendable, Codable {
-    /// What it is: one of `Name`.
+    /// Its kind: one of `Name`.
     public let name: String
     public let value: String
 
@@ -16,7 +16,7 @@ public struct Fact: Hashable, Sendable, Codable {
         return String(String.UnicodeScalarView(scalars.prefix(500)))
     }
 
-    /// What workers tell. Sizes are in pixels, durations in seconds.
+    /// The kinds of facts that workers tell. Sizes are in pixels, durations in seconds.
     public enum Name {
         public static let pages = "pages", width = "width", height = "height", title = "title", author = "author"
         public static let made = "made", camera = "camera", program = "program"

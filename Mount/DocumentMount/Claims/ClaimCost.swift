@@ -1,7 +1,7 @@
 import Coordination
 import StorePrimitives
 
-/// What a claim counts for in its user's shares.
+/// The amounts by which a claim counts in its user's shares.
 struct ClaimCost: Sendable {
     let items: Int
     let bytes: Int

@@ -9,7 +9,7 @@ public enum ClaimOutcome: Hashable, Sendable {
 /// Why a claim was not granted.
 public enum ClaimRefusal: Error, Hashable, Sendable {
     case timedOut(holders: [ClaimHolder])
-    /// Those who hold what is asked for wait for the asker.
+    /// The holders of a claimed item wait for the process that asks.
     case deadlock(holders: [ClaimHolder])
     /// A presenter could not save, or make room.
     case presenterFailed(String)
@@ -21,7 +21,7 @@ public enum ClaimRefusal: Error, Hashable, Sendable {
     case ended
 }
 
-/// Who holds a claim, or writes what is claimed.
+/// A process that holds a claim, or writes a claimed item.
 public struct ClaimHolder: Hashable, Sendable {
     public let process: Int32
     public let user: UInt32

@@ -11,7 +11,7 @@ extension Coordinator {
         letGoOfTheKilled()
         asked.forgetOld()
         let now = Self.now
-        // One at a time: who opens a document meanwhile waits for it.
+        // One at a time: a program that opens a document meanwhile waits for the lock.
         while change({ state, actions in
             guard let late = state.presenters.expireNext(now: now) else { return false }
             finished(late, &state, &actions)

@@ -195,6 +195,12 @@ final class Node: @unchecked Sendable {
         generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
+    /// A request for what programs have of the node, by which they read it. One atomic load unless it is displaced.
+    @inline(__always)
+    func noteReading() {
+        if isDisplaced.load(ordering: .relaxed) { lastAsked.store(cl_monotonic_ns(), ordering: .relaxed) }
+    }
+
     /// Whether a server answers for its file: no lock that users share is held while that is asked.
     var isServed: Bool { mountKind == .served }
 

@@ -41,7 +41,8 @@ final class MountedFileSystem: FileSystemOperations {
 
     init(
         store: SharedStore, storeName: EntryName, rootStatus: cl_status, privileges: Privileges, journal: ChangeJournal,
-        tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int, versions: VersionStore, options: MountOptions, shares: UserShares, session: SessionReference, log: Logger
+        tags: TagStore, mountAttributes: MountAttributes, cacheTime: CacheTime, folderCapacity: Int, versions: VersionStore,
+        options: MountOptions, shares: UserShares, session: SessionReference, log: Logger
     ) throws(Errno) {
         let root = Node(identity: FileIdentity(rootStatus), type: S_IFDIR, isRoot: true)
         root.state.withLock { $0.folder = store.root }

@@ -13,7 +13,7 @@ extension MountedFileSystem {
 
     /// Those of another version where the node's handles lead there.
     func attributes(shownTo caller: Caller, of node: Node) throws(Errno) -> (Attributes, birth: Int64) {
-        saves.noteReading(of: node)
+        node.noteReading()
         let shown = saves.shown(node, to: caller)
         var status = try locator.status(of: shown)
         var (birth, isPassing) = (status.birth_ns, false)

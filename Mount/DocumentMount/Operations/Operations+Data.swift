@@ -8,7 +8,7 @@ extension MountedFileSystem {
     func read(_ caller: Caller, handle: HandleID, at offset: off_t, count: Int, reply: consuming Reply<FileData>) {
         let handle = FileHandle.of(handle)
         pagesRefreshed(by: handle)
-        saves.noteReading(of: handle.node)
+        handle.node.noteReading()
         let descriptor = handle.descriptor
         reply.succeed(from: descriptor.number, at: Int64(offset), count: count)
     }

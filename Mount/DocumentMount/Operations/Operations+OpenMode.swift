@@ -4,13 +4,17 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// A small document's content, or a document's last page, read before its open is registered.
+/// A small document's content, read before its open is registered.
 struct ReadContent {
     let bytes: [UInt8]
-    /// Where in the file it begins.
-    var offset: Int64 = 0
     /// The file as it was before it was read.
     let seen: Node.Seen
+}
+
+/// A document's last page, and where in the file it begins, read before its open is registered.
+struct LastPage {
+    let bytes: [UInt8]
+    let offset: Int64
 }
 
 /// Making a file's handle, and how the kernel reads and writes the file by it.
@@ -34,7 +38,7 @@ extension MountedFileSystem {
     /// begun meanwhile does not know, or would read by a node that is not the published version's any more; `isAmongSaves` says that it may.
     func register(
         _ node: Node, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, before: cl_status?, isNew: Bool,
-        _ decision: FileHandle.Decision, isAmongSaves: Bool = false, content: ReadContent? = nil
+        _ decision: FileHandle.Decision, isAmongSaves: Bool = false, content: ReadContent? = nil, lastPage: LastPage? = nil
     ) -> (FileHandle, OpenMode)? {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
@@ -66,12 +70,11 @@ extension MountedFileSystem {
                 keepsSetIDBits && state.backing == nil || mayLackRoom || decision.isElsewhere || decision.version != nil && isPassthroughOn
                 || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
                 || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isAmongRelays, file: descriptor, state)
-            if isDirect, !isWritable, let content { keepSize(of: node, &state, content) }
-            let whole = content.flatMap { $0.offset == 0 ? $0 : nil }
+            if isDirect, let lastPage { keepSize(of: node, &state, lastPage) }
             let (mode, refreshed) =
                 isDirect
                 ? (directMode(&state), nil)
-                : openMode(of: node, &state, descriptor, flags: flags, caller, isRelay: isRelay, before: before, whole)
+                : openMode(of: node, &state, descriptor, flags: flags, caller, isRelay: isRelay, before: before, content)
             let handle = FileHandle(
                 node: node, descriptor: descriptor, flags: flags, caller: caller, before: before, mode: mode,
                 refreshed: refreshed, isNew: isNew, decision: decision)
@@ -101,20 +104,20 @@ extension MountedFileSystem {
     }
 
     /// A document's last page, if the kernel is to be given it with the open of a node that has, or had, another file's size in the kernel.
-    func lastPage(of descriptor: Descriptor, _ status: cl_status) -> ReadContent? {
-        let now = Node.Seen(status.st)
-        guard now.size > 0 else { return nil }
-        let start = (now.size - 1) & ~4_095
+    func lastPage(of descriptor: Descriptor, _ status: cl_status) -> LastPage? {
+        let size = status.st.st_size
+        guard size > 0 else { return nil }
+        let start = (size - 1) & ~4_095
         let bytes = [UInt8](unsafeUninitializedCapacity: 4_096) { buffer, count in
-            count = max(0, min(pread(descriptor.number, buffer.baseAddress, 4_096, start), Int(now.size - start)))
+            count = max(0, min(pread(descriptor.number, buffer.baseAddress, 4_096, start), Int(size - start)))
         }
-        return bytes.isEmpty ? nil : ReadContent(bytes: bytes, offset: Int64(start), seen: now)
+        return bytes.isEmpty ? nil : LastPage(bytes: bytes, offset: Int64(start))
     }
 
     /// Has the kernel take the inode of a node to be as long at least as the file that a handle reads. sendfile(2), copy_file_range(2) and
     /// mappings go by that size, which is another file's where a handle writes such a file by the node, or the handle reads another version's.
     /// With the node's state held, and only if no other handle may read by the kernel's pages, which would be waited for.
-    private func keepSize(of node: Node, _ state: inout Node.State, _ page: ReadContent) {
+    private func keepSize(of node: Node, _ state: inout Node.State, _ page: LastPage) {
         guard !state.handles.contains(where: { $0.flags & O_ACCMODE != O_WRONLY || !$0.isDirect }), let session = session.current else { return }
         _ = page.bytes.withUnsafeBytes { session.notifier.storeNow($0, at: page.offset, of: table.id(of: node)) }
         state.pages = nil

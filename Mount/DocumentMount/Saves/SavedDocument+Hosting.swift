@@ -79,10 +79,16 @@ extension SavedDocument {
 }
 
 extension SaveService {
-    /// Waits for programs to open the published version that the kernel leads to it for the second time: an open is not retried once more. With
-    /// no lock held.
+    /// Waits for programs whose open for reading the kernel retries in the document, to open the published version: the kernel retries an open
+    /// once. With no lock held.
     func awaitRetries(in document: SavedDocument) {
-        unlessManyWait { waitWhile(polls: .max) { staleRetries.areReadersExpected(in: document, within: Self.retryTime) } }
+        let begun = cl_monotonic_ns()
+        unlessManyWait {
+            // Others may begin to retry all the time.
+            waitWhile(polls: .max) {
+                staleRetries.areReadersExpected(in: document, within: Self.retryTime) && cl_monotonic_ns() - begun < Self.retryTime
+            }
+        }
     }
 
     /// How long a program may take from the answer ESTALE to its second OPEN.
@@ -107,7 +113,8 @@ extension SaveService {
                             ? handle.caller.thread : nil
                     }
                 }
-                guard waited > time, polls > least, !readers.isEmpty else { return !readers.isEmpty }
+                if readers.isEmpty { return false }
+                if waited <= time || polls <= least { return true }
                 if waited < Self.longestAsking, cl_monotonic_ns() - node.lastAsked.load(ordering: .relaxed) < Self.askingPause { return true }
                 return waited < Self.longestRunning && readers.contains(where: ProcessFacts.isUnderWay)
             }
@@ -126,12 +133,6 @@ extension SaveService {
     /// A program that asks for more of the inode after no longer than the pause is in the middle of reading it.
     private static let longestAsking: Int64 = 1_000_000_000
     private static let askingPause: Int64 = 50_000_000
-
-    /// A request for what programs have of a node, by which they read it. One atomic load for most nodes.
-    @inline(__always)
-    func noteReading(of node: Node) {
-        if node.isDisplaced.load(ordering: .relaxed) { node.lastAsked.store(cl_monotonic_ns(), ordering: .relaxed) }
-    }
 
     /// The node that took the place of a displaced one, as long as its file is the document. One atomic load for others.
     func standIn(for node: Node) -> Node? {
