@@ -52,6 +52,8 @@ extension MountedFileSystem {
         // Of a write that the kernel makes itself, the daemon does not learn that it failed.
         let mayLackRoom = isWritable && decision.reason == .notTruncating && isPassthroughOn
             && before.map { !saves.store.hasPlentyOfRoom(for: descriptor, $0) } ?? false
+        // By the kernel's pages it would read to the size that a save by another handle gives the inode.
+        let readsPastPages = isRelay || hasHostedSaves && !isWritable
         var decision = decision
         decision.isRelays = isRelay && isWritable
         return node.state.withLock { state in
@@ -74,7 +76,8 @@ extension MountedFileSystem {
             let (mode, refreshed) =
                 isDirect
                 ? (directMode(&state), nil)
-                : openMode(of: node, &state, descriptor, flags: flags, caller, isRelay: isRelay, before: before, content)
+                : openMode(
+                    of: node, &state, descriptor, flags: flags, caller, readsPastPages: readsPastPages, before: before, content)
             let handle = FileHandle(
                 node: node, descriptor: descriptor, flags: flags, caller: caller, before: before, mode: mode,
                 refreshed: refreshed, isNew: isNew, decision: decision)
@@ -132,7 +135,7 @@ extension MountedFileSystem {
     ///
     /// - Returns: with the mode, as what the file is to be known once the kernel has dropped its pages with this open.
     func openMode(
-        of node: Node, _ state: inout Node.State, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, isRelay: Bool,
+        of node: Node, _ state: inout Node.State, _ descriptor: Descriptor, flags: Int32, _ caller: Caller, readsPastPages: Bool,
         before: cl_status?, _ content: ReadContent?
     ) -> (OpenMode, refreshed: Node.Seen?) {
         guard let session = session.current else { return (.cached(keeps: false), nil) }
@@ -140,15 +143,14 @@ extension MountedFileSystem {
             // What was read is good if the file is still as it was before.
             let status = content == nil ? before ?? Self.status(of: descriptor) : Self.status(of: descriptor)
             guard isPassthroughOn, !state.passthroughRefused, state.plainOpens == 0, !Self.isSmall(status, flags) else {
-                // By the kernel's pages it would read to the size that another client's save gives the inode.
-                return isRelay ? (directMode(&state), nil) : cached(node, &state, status, content, session)
+                return readsPastPages ? (directMode(&state), nil) : cached(node, &state, status, content, session)
             }
             // The kernel writes with the identity that registers the file: the blocks kept for root are for root.
             // The state is held over one ioctl: opens of one inode must agree on its backing.
             guard let id = try? privileges.using(as: caller, { () throws(Errno) in try session.openBacking(descriptor.number) })
             else {
                 state.passthroughRefused = true
-                return isRelay ? (directMode(&state), nil) : cached(node, &state, status, content, session)
+                return readsPastPages ? (directMode(&state), nil) : cached(node, &state, status, content, session)
             }
             state.backing = Node.Backing(id: id, opens: 0)
         }
