@@ -42,7 +42,7 @@ extension FuseSession {
         }
         table.release = { request, _, info in
             dispatch(request, isAsked: false) { fs, _, request in
-                // Nobody waits for the answer to RELEASE: send it first, so that the kernel's side is done with.
+                // The kernel waits for no answer to RELEASE.
                 fs.release(info!.handle)
                 fuse_reply_err(request, 0)
             }

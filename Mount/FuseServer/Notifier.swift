@@ -18,12 +18,12 @@ public final class Notifier: @unchecked Sendable {
     private let session: OpaquePointer
     private let fileSystem: any FileSystemOperations
     private let state = Locked(State())
-    private let worker = Worker()
+    private let loop = LoopThread()
 
     init(_ session: OpaquePointer, _ fileSystem: any FileSystemOperations) {
         self.session = session
         self.fileSystem = fileSystem
-        worker.start("quire-notify") { [unowned self] in run() }
+        loop.start("quire-notify") { [unowned self] in run() }
     }
 
     /// The name may stand for something else now, or for nothing.
@@ -93,7 +93,7 @@ public final class Notifier: @unchecked Sendable {
             return state.queue.hasTooManyEntries && !state.tellsEachName
         }
         if hasTooMany { tellOfAllNames() }
-        worker.wake()
+        loop.wake()
     }
 
     /// One notice in place of many. What it stands for has happened before.
@@ -112,7 +112,7 @@ public final class Notifier: @unchecked Sendable {
 
     private func run() {
         while true {
-            worker.sleep()
+            loop.sleep()
             let batch = state.withLock { $0.queue.takeAll() }
             for one in batch where !state.withLock({ $0.stopped }) {
                 send(one.notice, one.path?())
@@ -151,6 +151,6 @@ public final class Notifier: @unchecked Sendable {
     /// kernel may hold the notice up until then. Again: does nothing.
     func stop() {
         state.withLock { $0.stopped = true }
-        worker.stop()
+        loop.stop()
     }
 }

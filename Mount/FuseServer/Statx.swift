@@ -17,6 +17,7 @@ extension FuseSession {
         let header = start.assumingMemoryBound(to: quire_in_header.self).pointee
         guard header.opcode == Self.opcode else { return false }
         let caller = Caller(uid: header.uid, gid: header.gid, thread: pid_t(bitPattern: header.pid), umask: 0)
+        fileSystem.begins(caller)
         do throws(Errno) {
             let (attributes, birth) = try fileSystem.attributesWithBirth(caller, of: NodeID(header.nodeid))
             var answer = quire_statx_out(attributes, birth: birth)

@@ -6,7 +6,7 @@ extension DocumentIndex {
     /// Applies changes in their order, in one transaction: all of them or, if it throws, none. Returns whether they may have
     /// changed which documents have which tags, or the path of one that has any.
     @discardableResult
-    public func apply(_ changes: [Change]) throws(IndexError) -> Bool {
+    public func apply(_ changes: [IndexUpdate]) throws(IndexError) -> Bool {
         try apply(changes, scanned: nil).touchesTags
     }
 
@@ -15,13 +15,13 @@ extension DocumentIndex {
     /// and a walker may look again. Throws `.scanSuperseded`.
     @discardableResult
     public func apply(
-        _ changes: [Change], during pass: ScanPass, asOf moment: ScanMoment
+        _ changes: [IndexUpdate], during pass: ScanPass, asOf moment: ScanMoment
     ) throws(IndexError) -> [StorePath] {
         try apply(changes, scanned: (pass, moment)).outdated
     }
 
     private func apply(
-        _ changes: [Change], scanned: (pass: ScanPass, moment: ScanMoment)?
+        _ changes: [IndexUpdate], scanned: (pass: ScanPass, moment: ScanMoment)?
     ) throws(IndexError) -> (outdated: [StorePath], touchesTags: Bool) {
         guard !changes.isEmpty else { return ([], false) }
         let (outdated, application) = try write { db in
@@ -60,13 +60,13 @@ extension DocumentIndex {
         departures.store(0, ordering: .relaxed)
     }
 
-    /// Takes back a use that did not count after all; see `Change.useRetracted`.
+    /// Takes back a use that did not count after all; see `IndexUpdate.useRetracted`.
     public func retractUse(of path: StorePath, by user: UserID, at time: Timestamp) throws(IndexError) {
         try apply([.useRetracted(path, by: user, at: time)])
     }
 }
 
-extension Change {
+extension IndexUpdate {
     fileprivate var scannedPath: StorePath {
         switch self {
         case .present(let facts): facts.path
@@ -88,11 +88,11 @@ private struct Application {
     var leftOut = 0
     /// A document with tags came, went or moved, or has others now.
     var touchesTags = false
-    var told: [DocumentChange] = []
+    var told: [IndexedChange] = []
 
     private var recents: RecentTable { RecentTable(db: documents.db) }
 
-    mutating func apply(_ change: Change) throws {
+    mutating func apply(_ change: IndexUpdate) throws {
         switch change {
         case .present(let facts):
             noteChange(facts.path)

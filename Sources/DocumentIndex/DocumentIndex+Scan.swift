@@ -30,7 +30,7 @@ extension DocumentIndex {
             let table = DocumentTable(db: db)
             var moved = 0
             var departed = 0
-            var told: [DocumentChange] = []
+            var told: [IndexedChange] = []
             for id in try table.ids(at: pass.folder, inside: true) where !state.seen.contains(id) {
                 guard let row = try table.row(id: id) else { continue }
                 let candidate = try table.rows(of: row.identity).first {

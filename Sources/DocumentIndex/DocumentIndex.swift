@@ -5,7 +5,7 @@ internal import Synchronization
 /// The daemon's index of one store: documents with ids that survive rename, move and edit, their tags, each user's
 /// recents, and what is needed to undo a bulk removal of tags.
 ///
-/// The index never looks at the store; callers tell it what they saw (`Change`). It can be thrown away and scanned anew
+/// The index never looks at the store; callers tell it what they saw (`IndexUpdate`). It can be thrown away and scanned anew
 /// from the store, except recents, kept tags, and the tags of a store without extended attributes.
 ///
 /// **Who a file is.** A path has one row and a row one id; the same file may be at several paths (hard links), each a
@@ -63,15 +63,15 @@ public final class DocumentIndex: Sendable {
 
     /// A function that is a lock's value by itself is wrapped in two more with each access (Swift's reabstraction thunks), until a
     /// call overflows the stack.
-    struct Follower: Sendable { let tell: @Sendable ([DocumentChange]) -> Void }
+    struct Follower: Sendable { let tell: @Sendable ([IndexedChange]) -> Void }
 
-    /// Has what becomes of documents told from now on; see `DocumentChange`. What two threads change at once may be told in either
+    /// Has what becomes of documents told from now on; see `IndexedChange`. What two threads change at once may be told in either
     /// order.
-    public func follow(_ follower: @escaping @Sendable ([DocumentChange]) -> Void) {
+    public func follow(_ follower: @escaping @Sendable ([IndexedChange]) -> Void) {
         self.follower.withLock { $0 = Follower(tell: follower) }
     }
 
-    func tell(_ changes: [DocumentChange]) {
+    func tell(_ changes: [IndexedChange]) {
         guard !changes.isEmpty else { return }
         follower.withLock { $0 }?.tell(changes)
     }

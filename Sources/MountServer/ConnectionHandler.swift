@@ -16,7 +16,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private let connection: PeerConnection
     private let dispatcher: CallDispatcher
-    private let limits: ServiceLimits
+    private let limits: ConnectionLimits
     private let lanes: CallLanes
     private let log: Logger
     /// Of the user's share.
@@ -43,7 +43,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var awaitsRestOfMessage = false
 
     init(
-        peer: Peer, pause: Duration, dispatcher: CallDispatcher, limits: ServiceLimits, lanes: CallLanes, log: Logger,
+        peer: Peer, pause: Duration, dispatcher: CallDispatcher, limits: ConnectionLimits, lanes: CallLanes, log: Logger,
         place: TakenShare
     ) {
         connection = PeerConnection(peer: peer)

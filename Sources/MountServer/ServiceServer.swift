@@ -23,7 +23,7 @@ public final class ServiceServer: Sendable {
     /// errno of socket(2), bind(2), rename(2) or pthread_create(3). Blocks for the set-up, some milliseconds.
     public init(
         socketPath: String, access: ServiceAccess, service: any MountService, version: String,
-        limits: ServiceLimits = ServiceLimits(), shares: UserShares = UserShares(), threads: CallThreads = CallThreads(), log: Logger
+        limits: ConnectionLimits = ConnectionLimits(), shares: UserShares = UserShares(), threads: CallThreads = CallThreads(), log: Logger
     ) throws(Errno) {
         let bound = try UnixSocket.listen(at: socketPath, mode: access.mode)
         self.socketPath = socketPath

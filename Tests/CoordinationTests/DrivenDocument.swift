@@ -71,12 +71,9 @@ final class DrivenDocument {
 
     /// A whole open(2) by the document's path. `starting`: the version an older LOOKUP has led to.
     func open(
-        _ caller: SaveCaller, _ flags: OpenFlags = [.writes, .truncates], starting version: VersionID? = nil,
-        closed: Set<SaveHandle> = []
+        _ caller: SaveCaller, _ flags: OpenFlags = [.writes, .truncates], starting version: VersionID? = nil
     ) -> Opened {
-        var facts = OpenFacts()
-        facts.closed = closed
-        var request = request(caller, flags, on: version ?? saves.lookup(caller), facts: facts)
+        var request = request(caller, flags, on: version ?? saves.lookup(caller), facts: OpenFacts())
         for estales in 0... {
             switch ask(request) {
             case .retry: request.version = saves.lookup(caller)
@@ -123,12 +120,11 @@ final class DrivenDocument {
         case .refuse(let errno): return .failed(errno)
         case .discard(_, let reason): return .discarded(reason)
         case .publish(let working, let cause):
-            // Only handles that nobody holds are asked about in these tests.
-            let closed = saves.holders(of: saves.published)?.handles ?? []
-            switch saves.plan(working, for: cause, PublishFacts(links: links, closed: closed), now: now) {
+            switch saves.plan(working, for: cause, hasName: links > 0, now: now) {
             case .none: return nil
             case .discard(let reason): return .discarded(reason)
-            case .publish(let plan):
+            case .publish(let planned):
+                let plan = staying(planned, working, links, &saves)
                 self.plan = plan
                 if let errno {
                     return carryOut(saves.failed(working, errno: errno, now: now)) ?? .failed(errno)
@@ -144,4 +140,12 @@ final class DrivenDocument {
         now += seconds * Self.second
         return saves.tick(now: now) { _, _ in execed }.compactMap { carryOut($0) }
     }
+}
+
+/// What the mount does with a plan to replace a document that has further names: it finds them when it links the new version.
+func staying(_ plan: PublishPlan, _ working: VersionID, _ links: Int, _ saves: inout DocumentSaves) -> PublishPlan {
+    guard plan.mode == .replace, links > 1 else { return plan }
+    saves.staysInPlace(working)
+    return PublishPlan(
+        mode: .inPlace, replaced: plan.replaced, keepsReplaced: plan.keepsReplaced, setsModificationTime: plan.setsModificationTime)
 }

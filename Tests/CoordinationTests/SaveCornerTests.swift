@@ -18,7 +18,7 @@ struct SaveCornerTests {
                 var facts = FlushFacts()
                 facts.closed = [save.handle]
                 _ = document.saves.flush(save.handle, facts)
-                if step > 0 { _ = document.saves.plan(save.version, for: .closed, PublishFacts(), now: document.now) }
+                if step > 0 { _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now) }
                 if step > 1 { _ = document.saves.published(save.version) }
                 let file = document.open(other, flags, starting: Document.original)
                 #expect(file.version != Document.original)
@@ -151,9 +151,10 @@ struct SaveCornerTests {
             #expect(document.close(appended, by: shell) == nil)
             let question = document.saves.holders(of: document.saves.published)
             #expect(question?.processes == [shell.process!])
-            let overwritten = document.open(shell, closed: question?.handles ?? [])
-            #expect(overwritten.kind == .transactional)
+            // For which the mount waits.
             #expect(document.release(appended) == nil)
+            let overwritten = document.open(shell)
+            #expect(overwritten.kind == .transactional)
             document.write(overwritten, by: shell)
             #expect(document.close(overwritten, by: shell) == .replaced)
             #expect(document.release(overwritten) == nil)

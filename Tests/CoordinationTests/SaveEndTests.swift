@@ -83,15 +83,18 @@ struct SaveEndTests {
     @Test func useShowsThatAClosedHandleIsOpen() {
         for isWritten in [false, true] {
             let document = Document()
-            let appended = document.append(other)
-            #expect(document.close(appended, by: other) == nil)
-            let save = document.open(saver, closed: [appended.handle])
-            #expect(save.kind == .transactional)
-            // Its descriptor had been passed to somebody else.
+            let save = document.open(saver)
+            _ = document.saves.flushing(save.handle, by: saver.process)
+            var facts = FlushFacts()
+            facts.closed = [save.handle]
+            let step = document.saves.flush(save.handle, facts)
+            #expect(step == .publish(save.version, .closed))
+            // Its descriptor had been passed to another process.
             let stranger = Document.process(30)
-            if isWritten { document.write(appended, by: stranger) }
-            #expect(document.close(appended, by: stranger) == nil)
-            #expect(document.saves.holders(of: Document.original)?.processes == [other.process!, stranger.process!])
+            if isWritten { document.write(save, by: stranger) }
+            _ = document.saves.flushing(save.handle, by: stranger.process)
+            #expect(document.carryOut(step) == nil)
+            #expect(document.saves.holders(of: save.version)?.processes == [saver.process!, stranger.process!])
         }
     }
 

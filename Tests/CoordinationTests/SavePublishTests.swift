@@ -54,7 +54,7 @@ struct SavePublishTests {
     @Test func anOpenDuringThePublicationIsServedOnTheVersionThatComes() {
         let document = Document()
         let save = document.open(saver)
-        _ = document.saves.plan(save.version, for: .synced, PublishFacts(), now: document.now)
+        _ = document.saves.plan(save.version, for: .synced, hasName: true, now: document.now)
         #expect(document.saves.lookup(other) == Document.original)
         let request = document.request(Document.unknown, [.writes])
         #expect(document.ask(request) == .serve(save.version, .live(.notTruncating)))
@@ -72,7 +72,7 @@ struct SavePublishTests {
         var facts = FlushFacts()
         facts.closed = [save.handle]
         #expect(document.saves.flush(save.handle, facts) == .publish(save.version, .closed))
-        _ = document.saves.plan(save.version, for: .closed, PublishFacts(), now: document.now)
+        _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now)
         let second = document.open(Document.process(10, thread: 11), starting: save.version)
         #expect(second.version != save.version)
         #expect(second.kind == .transactional)
@@ -85,7 +85,7 @@ struct SavePublishTests {
         let document = Document()
         let save = document.open(saver)
         #expect(document.close(save, by: saver) == .replaced)
-        #expect(document.saves.plan(save.version, for: .closed, PublishFacts(), now: document.now) == .none)
+        #expect(document.saves.plan(save.version, for: .closed, hasName: true, now: document.now) == .none)
     }
 
     // MARK: - Two savers
@@ -116,7 +116,7 @@ struct SavePublishTests {
         var facts = FlushFacts()
         facts.closed = [save.handle]
         #expect(document.saves.flush(save.handle, facts) == .publish(save.version, .closed))
-        _ = document.saves.plan(save.version, for: .closed, PublishFacts(), now: document.now)
+        _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now)
         let second = document.open(other)
         _ = document.saves.published(save.version)
         #expect(document.close(second, by: other) == .replaced)
@@ -159,7 +159,7 @@ struct SavePublishTests {
         var facts = FlushFacts()
         facts.closed = [save.handle]
         #expect(document.saves.flush(save.handle, facts) == .publish(save.version, .closed))
-        _ = document.saves.plan(save.version, for: .closed, PublishFacts(), now: document.now)
+        _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now)
         let late = document.open(other, [.writes], starting: Document.original)
         #expect(document.saves.failed(save.version, errno: 5, now: document.now) == .none)
         #expect(document.close(late, by: other) == .replaced)
@@ -222,7 +222,7 @@ struct SavePublishTests {
     @Test func whoCameDuringThePublicationIsNotSettled() {
         let document = Document()
         let save = document.open(saver)
-        _ = document.saves.plan(save.version, for: .synced, PublishFacts(), now: document.now)
+        _ = document.saves.plan(save.version, for: .synced, hasName: true, now: document.now)
         let late = document.open(saver, [.writes, .appends], starting: save.version)
         #expect(late.isLive)
         _ = document.saves.published(save.version)

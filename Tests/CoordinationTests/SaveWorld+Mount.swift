@@ -86,16 +86,12 @@ extension SaveWorld {
     // MARK: - OPEN
 
     private func open(_ thread: Thread, _ opening: Opening, _ version: VersionID) throws {
-        var opening = opening
         var document = OpenFacts()
         document.links = links
         var request = OpenRequest(
             version: version, handle: SaveHandle(UInt64(nextNumber())), caller: caller(thread), flags: opening.flags)
         var saves = saves()
         document.isEmpty = contents[published]!.isEmpty
-        let closed = closed(saves.holders(of: published))
-        document.closed = closed.handles
-        opening.isInDoubt = opening.isInDoubt || closed.isInDoubt
         request.facts = document
         // The mount remembers longer than a document's saves.
         request.mayRetry = opening.estales == 0 || now < opening.retriedAt + 5_000_000_000
@@ -183,8 +179,8 @@ extension SaveWorld {
             case .removed: links == 0
             case .writtenByAnother, .writtenBySaver:
                 opening.isInDoubt || isAnyoneArriving || held(version)
-                    // Flushed by somebody while the mount was looking.
-                    || files.contains { $0.file == version && !request.facts.closed.contains($0.handle) }
+                    // Its RELEASE has not come yet.
+                    || files.contains { $0.file == version }
             case .unknownCaller: request.caller.process == nil
             default: false
             }
@@ -337,13 +333,13 @@ extension SaveWorld {
         guard machine != nil else {
             return try publications.remove(at: index).done(nil)
         }
-        let closed = closed(machine!.holders(of: published))
-        switch machine!.plan(working, for: cause, PublishFacts(links: links, closed: closed.handles), now: now) {
+        switch machine!.plan(working, for: cause, hasName: links > 0, now: now) {
         case .none: try publications.remove(at: index).done(nil)
         case .discard(let reason):
             try ended(working, reason)
             try publications.remove(at: index).done(reason.errno)
-        case .publish(let plan):
+        case .publish(let planned):
+            let plan = staying(planned, working, links, &machine!)
             publications[index].plan = plan
             try require(links > 0 && plan.replaced == published, "\(plan.replaced) is not the document")
             if plan.mode == .replace {

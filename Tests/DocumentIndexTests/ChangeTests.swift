@@ -179,7 +179,7 @@ import Testing
         try index.apply([.present(facts("d/a", inode: 1, tags: ["x"]))])
         let id = try #require(try index.id("d/a"))
         // On a store without attributes only the index knows the tags.
-        let moved = Change.present(facts("e/a", inode: 1))
+        let moved = IndexUpdate.present(facts("e/a", inode: 1))
         try index.apply([moved])
         try index.apply([.moved(from: path(from), to: path(to), isFolder: isFolder, takesOverTarget: false)])
         if !isFolder { try index.apply([moved]) }

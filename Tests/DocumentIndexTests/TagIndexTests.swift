@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func changesTellWhetherTheyTouchTags() throws {
-        func touches(_ changes: Change...) throws -> Bool { try index.apply(changes) }
+        func touches(_ changes: IndexUpdate...) throws -> Bool { try index.apply(changes) }
         #expect(try !touches(.present(facts("a", inode: 1, modified: 7, tags: ["work", "urgent"])), .present(facts("e", inode: 5))))
         #expect(try !touches(.used(path("a"), by: anna, at: at(1), written: true)))
         #expect(try !touches(.useRetracted(path("a"), by: anna, at: at(1)), .absent(path("d")), .absent(path("none"))))

@@ -78,7 +78,7 @@ struct ClaimServiceTests {
     }
 
     @Test func whoHoldsAClaimIsNotDroppedForSayingNothing() throws {
-        var limits = ServiceLimits()
+        var limits = ConnectionLimits()
         limits.idleTimeout = .milliseconds(100)
         try withServer(limits: limits) { socket, mount in
             let peer = RawPeer(socket)

@@ -11,7 +11,7 @@ import Testing
 
 /// Runs `body` against a server on a socket in a folder of its own, and takes both away.
 func withServer(
-    access: ServiceAccess = .everyone, limits: ServiceLimits = ServiceLimits(), shares: UserShares = UserShares(),
+    access: ServiceAccess = .everyone, limits: ConnectionLimits = ConnectionLimits(), shares: UserShares = UserShares(),
     _ body: (_ socket: String, _ mount: StubMount) throws -> Void
 ) throws {
     let folder = try TemporaryFolder()
@@ -143,7 +143,7 @@ struct ServiceServerTests {
     }
 
     @Test func anOversizedMessageIsAnsweredAndTheConnectionCloses() throws {
-        var limits = ServiceLimits()
+        var limits = ConnectionLimits()
         limits.messageSize = 10_000
         try withServer(limits: limits) { socket, _ in
             let peer = RawPeer(socket)
@@ -162,7 +162,7 @@ struct ServiceServerTests {
     }
 
     @Test func halfAMessageAndThenSilenceIsDropped() throws {
-        var limits = ServiceLimits()
+        var limits = ConnectionLimits()
         limits.messageTimeout = .milliseconds(200)
         try withServer(limits: limits) { socket, _ in
             let peer = RawPeer(socket)
@@ -172,7 +172,7 @@ struct ServiceServerTests {
     }
 
     @Test func moreBytesDoNotExtendAMessagesTime() throws {
-        var limits = ServiceLimits()
+        var limits = ConnectionLimits()
         limits.messageTimeout = .milliseconds(300)
         try withServer(limits: limits) { socket, _ in
             let peer = RawPeer(socket)
@@ -184,7 +184,7 @@ struct ServiceServerTests {
     }
 
     @Test func anIdlePeerIsDropped() throws {
-        var limits = ServiceLimits()
+        var limits = ConnectionLimits()
         limits.idleTimeout = .milliseconds(200)
         try withServer(limits: limits) { socket, _ in
             let peer = RawPeer(socket)
@@ -195,7 +195,7 @@ struct ServiceServerTests {
     }
 
     @Test func aPeerThatDoesNotReadIsDropped() throws {
-        var limits = ServiceLimits()
+        var limits = ConnectionLimits()
         limits.replyTimeout = .milliseconds(200)
         try withServer(limits: limits) { socket, _ in
             let peer = RawPeer(socket)

@@ -69,7 +69,7 @@ struct EventServiceTests {
     }
 
     @Test func whoTakesItsTimeIsWaitedForAndHoldsNobodyUp() throws {
-        var limits = ServiceLimits()
+        var limits = ConnectionLimits()
         limits.replyTimeout = .milliseconds(100)
         limits.idleTimeout = .milliseconds(100)
         try withServer(limits: limits) { socket, mount in

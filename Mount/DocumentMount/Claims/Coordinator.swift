@@ -82,10 +82,10 @@ final class Coordinator: Sendable {
     let snapshotQueue = SnapshotQueue()
     /// Threads whose open goes on after presenters were asked, and comes back.
     let asked = StaleRetries()
-    private let claimWorker = Worker()
+    private let claimLoop = LoopThread()
     /// They go on with opens that have waited.
-    private let openWorkers = (0..<4).map { _ in Worker() }
-    private let snapshotWorker = Worker()
+    private let openLoops = (0..<4).map { _ in LoopThread() }
+    private let snapshotLoop = LoopThread()
 
     init(
         events: EventHub, writers: DocumentWriters, snapshots: SnapshotService, shares: UserShares, access: AccessChecker,
@@ -108,21 +108,21 @@ final class Coordinator: Sendable {
     ///   - prepare: readies a thread for acting for others: opening documents for those who wait, and copying for snapshots.
     ///   - open: opens what has waited.
     func start(_ prepare: @escaping @Sendable () -> Void, open: @escaping @Sendable (WaitingOpen) -> Void) {
-        claimWorker.start("quire-claims") { [self] in
+        claimLoop.start("quire-claims") { [self] in
             prepare()
-            while !claimWorker.isStopping {
-                claimWorker.sleep(seconds: work())
+            while !claimLoop.isStopping {
+                claimLoop.sleep(seconds: work())
             }
         }
-        for (index, worker) in openWorkers.enumerated() {
-            worker.start("quire-opens-\(index)") { [self] in
+        for (index, loop) in openLoops.enumerated() {
+            loop.start("quire-opens-\(index)") { [self] in
                 prepare()
-                while !worker.isStopping {
-                    if !gate.goOn(open) { worker.sleep() }
+                while !loop.isStopping {
+                    if !gate.goOn(open) { loop.sleep() }
                 }
             }
         }
-        snapshotWorker.start("quire-snapshots") { [self] in
+        snapshotLoop.start("quire-snapshots") { [self] in
             prepare()
             snapshotQueue.run { take($0) }
         }
@@ -131,9 +131,9 @@ final class Coordinator: Sendable {
     /// The mount is gone: claims that were not granted are refused, opens that still wait answer EIO as they go.
     func stop() {
         snapshotQueue.end()
-        claimWorker.stop()
-        for worker in openWorkers { worker.stop() }
-        snapshotWorker.stop()
+        claimLoop.stop()
+        for loop in openLoops { loop.stop() }
+        snapshotLoop.stop()
         change { state, actions in
             for ticket in state.tickets.values { actions.answers.append((ticket, .refused(.ended))) }
             for open in state.waitingOpens.values { _ = unpark(open, &state) }
@@ -142,7 +142,7 @@ final class Coordinator: Sendable {
     }
 
     /// Has the thread check again.
-    func signal() { claimWorker.wake() }
+    func signal() { claimLoop.wake() }
 
     // MARK: - Changes
 
@@ -163,8 +163,8 @@ final class Coordinator: Sendable {
         for snapshot in actions.ended.compactMap(snapshots.drop) { snapshotQueue.discard(snapshot) }
         for wanted in actions.snapshots where !(mayWait && takeAtOnce(wanted)) { snapshotQueue.add(wanted) }
         gate.makeReady(actions.opens)
-        if !actions.opens.isEmpty { for worker in openWorkers { worker.wake() } }
-        if actions.wakesThread { claimWorker.wake() }
+        if !actions.opens.isEmpty { for loop in openLoops { loop.wake() } }
+        if actions.wakesThread { claimLoop.wake() }
         if actions.checksWriters { grantWhatNobodyWrites(mayWait: mayWait) }
         return result
     }

@@ -83,7 +83,7 @@ final class EventHub: Sendable {
     private let settling = ThreadLock()
     /// Safe: used by who holds `settling`.
     nonisolated(unsafe) private var catchUp: KernelCatchUp
-    private let worker = Worker()
+    private let loop = LoopThread()
     private let isListenedTo = Atomic<Bool>(false)
     /// Whether anybody listens. One atomic load.
     var isHeard: Bool { isListenedTo.load(ordering: .relaxed) }
@@ -162,7 +162,7 @@ final class EventHub: Sendable {
             let batch = state.hasListeners ? Self.batch : Self.unheardBatch
             return before == 0 && state.hasListeners || before < batch && state.inUse >= batch
         }
-        if wakes { worker.wake() }
+        if wakes { loop.wake() }
     }
 
     private func account(of actor: Actor) -> uid_t? { actor.user.map { accounts.owner(of: $0) } }
@@ -190,7 +190,7 @@ final class EventHub: Sendable {
     /// More happened than anybody knows of.
     func lose() {
         state.withLock { $0.missed.add([.root], by: nil) }
-        worker.wake()
+        loop.wake()
     }
 
     /// Whether something was done to a document at a path through the mount in the last moments, of one kind or any. O(events of these).
@@ -246,7 +246,7 @@ final class EventHub: Sendable {
 
     /// The number of the last event until now.
     var lastSequence: UInt64 {
-        if settle() { worker.wake() }
+        if settle() { loop.wake() }
         return log.withLock { $0.lastSequence }
     }
 
@@ -258,16 +258,16 @@ final class EventHub: Sendable {
     }
 
     /// Has those called again that are told at once, after the others.
-    func tellAgain() { worker.wake() }
+    func tellAgain() { loop.wake() }
 
     // MARK: - The thread
 
     func start() {
-        worker.start("quire-events") { [self] in
+        loop.start("quire-events") { [self] in
             var told: [uid_t: Told] = [:]
             var pause: Int64?
-            while !worker.isStopping {
-                if let pause { worker.sleep(seconds: Double(pause) / 1e9) } else { worker.sleep() }
+            while !loop.isStopping {
+                if let pause { loop.sleep(seconds: Double(pause) / 1e9) } else { loop.sleep() }
                 tellAtOnce()
                 pause = tellPaced(&told)
             }
@@ -312,7 +312,7 @@ final class EventHub: Sendable {
         return pause
     }
 
-    func stop() { worker.stop() }
+    func stop() { loop.stop() }
 
     /// Who did what nobody listened to: by now a process's number may be another's.
     private func lateOrigin(of pending: PendingEvent) -> StoreEvent.Origin {

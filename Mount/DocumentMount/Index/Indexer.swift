@@ -97,7 +97,7 @@ final class Indexer: @unchecked Sendable {
     func catchUp() { processing.withLock { process(journal.take()) } }
 
     /// Applies changes at once, after those that came before.
-    func apply(_ changes: [Change]) {
+    func apply(_ changes: [IndexUpdate]) {
         processing.withLock {
             process(journal.take())
             commit(changes)
@@ -148,7 +148,7 @@ final class Indexer: @unchecked Sendable {
         commit(batch.takeChanges())
     }
 
-    private func commit(_ changes: [Change]) {
+    private func commit(_ changes: [IndexUpdate]) {
         guard !changes.isEmpty else { return }
         var touchesTags = true
         do throws(IndexError) {
@@ -193,7 +193,7 @@ final class Indexer: @unchecked Sendable {
     static var monotonic: Duration { .nanoseconds(cl_monotonic_ns()) }
 }
 
-extension Change {
+extension IndexUpdate {
     fileprivate var presentPath: StorePath? {
         guard case .present(let facts) = self else { return nil }
         return facts.path
@@ -203,17 +203,17 @@ extension Change {
 /// Changes on their way to the index. A document named several times in a row is looked at once.
 private struct Batch {
     let reader: StoreReader
-    private(set) var changes: [Change] = []
+    private(set) var changes: [IndexUpdate] = []
     private var examined: Set<StorePath> = []
 
     init(reader: StoreReader) { self.reader = reader }
 
-    mutating func takeChanges() -> [Change] {
+    mutating func takeChanges() -> [IndexUpdate] {
         defer { changes = [] }
         return changes
     }
 
-    mutating func add(_ change: Change) {
+    mutating func add(_ change: IndexUpdate) {
         changes.append(change)
         // Names may stand for other files from here on.
         examined.removeAll()

@@ -30,7 +30,7 @@ final class StoreScanner: @unchecked Sendable {
         var isOver = false
     }
     private let state = Mutex(State())
-    private let worker = Worker()
+    private let loop = LoopThread()
     private unowned let indexer: Indexer
     private let log: Logger
 
@@ -41,7 +41,7 @@ final class StoreScanner: @unchecked Sendable {
 
     func start() {
         scan(.root)
-        worker.start("quire-scan") { [unowned self] in
+        loop.start("quire-scan") { [unowned self] in
             while let folder = next() { run(folder) }
         }
     }
@@ -51,7 +51,7 @@ final class StoreScanner: @unchecked Sendable {
             $0.isOver = true
             $0.current?.stop()
         }
-        worker.stop()
+        loop.stop()
     }
 
     var progress: Progress {
@@ -72,7 +72,7 @@ final class StoreScanner: @unchecked Sendable {
     func scan(_ folder: StorePath) {
         guard folder.bytes.count <= StorePath.longest else { return }
         state.withLock { Self.add(folder, to: &$0.waiting) }
-        worker.wake()
+        loop.wake()
     }
 
     private static func add(_ folder: StorePath, to folders: inout [StorePath]) {
@@ -87,7 +87,7 @@ final class StoreScanner: @unchecked Sendable {
             if state.late.isEmpty { state.due = cl_monotonic_ns() + Int64(clamping: state.pause * 1e9) }
             Self.add(folder, to: &state.late)
         }
-        worker.wake()
+        loop.wake()
     }
 
     /// A folder moved while a scan runs may be missed at both places.
@@ -108,7 +108,7 @@ final class StoreScanner: @unchecked Sendable {
             }
             if isOver { return nil }
             if let folder { return folder }
-            worker.sleep(until: due)
+            loop.sleep(until: due)
         }
     }
 
@@ -156,7 +156,7 @@ final class StoreScanner: @unchecked Sendable {
         var failure: IndexError?
         let isComplete = try scan.run { batch in
             do throws(IndexError) {
-                let changes = batch.map { Change.present(ScannedDocument($0, hasAttributes: indexer.reader.hasAttributes)) }
+                let changes = batch.map { IndexUpdate.present(ScannedDocument($0, hasAttributes: indexer.reader.hasAttributes)) }
                 _ = try index.apply(changes, during: pass, asOf: moment)
             } catch {
                 failure = error

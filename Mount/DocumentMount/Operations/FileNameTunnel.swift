@@ -52,7 +52,7 @@ final class FileNameTunnel: Sendable {
     private struct Departure {
         enum Way {
             case movedAside(Node)
-            case removed(UserAttributes)
+            case removed(InheritedAttributes)
         }
 
         let way: Way
@@ -89,7 +89,7 @@ final class FileNameTunnel: Sendable {
             journal.made(in: parent, name: name, by: caller, isIndexed: !isWritten)
             return nil
         }
-        if let source = aside.openedByName { UserAttributes.copy(from: source, to: descriptor) }
+        if let source = aside.openedByName { InheritedAttributes.copy(from: source, to: descriptor) }
         journal.madeAnew(in: parent, name: name, takingOverFrom: path, by: caller)
         return path
     }
@@ -122,13 +122,13 @@ final class FileNameTunnel: Sendable {
         guard let made, made.isOneSave(with: now, since: isOpen ? now.moment : made.lastClose) else { return .none }
         if let target {
             guard Self.mayTake(now, from: target.status.st.st_uid) else { return .none }
-            if target.hasAttributes, let old = target.opened, let new = source.opened { UserAttributes.copy(from: old, to: new) }
+            if target.hasAttributes, let old = target.opened, let new = source.opened { InheritedAttributes.copy(from: old, to: new) }
             return .target
         }
         switch departure?.way {
         case .movedAside(let aside)?:
             guard made.isOneSave(with: now, since: made.moment), let path = aside.path else { return .none }
-            if let old = aside.openedByName, let new = source.opened { UserAttributes.copy(from: old, to: new) }
+            if let old = aside.openedByName, let new = source.opened { InheritedAttributes.copy(from: old, to: new) }
             return .aside(path)
         case .removed(let attributes)?:
             // The new file was there before the document went. Root gives a user's attributes to no file of another's.
@@ -150,7 +150,7 @@ final class FileNameTunnel: Sendable {
 
     /// A name was removed. `attributes`: nil if it was no document's, or that had none.
     func removed(
-        _ attributes: UserAttributes?, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller
+        _ attributes: InheritedAttributes?, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller
     ) {
         guard let attributes else {
             if areDepartures.load(ordering: .relaxed) { _ = takeDeparture(from: parent, name, by: Creator(caller)) }

@@ -23,16 +23,16 @@ final class LockService: @unchecked Sendable {
     private let isInUse = Atomic<Bool>(false)
     /// Locks have ended.
     let unlocked = Condition()
-    private let worker = Worker()
+    private let loop = LoopThread()
     private let shares: UserShares
 
     init(shares: UserShares) {
         self.shares = shares
-        worker.start("quire-locks") { [unowned self] in expireInTime() }
+        loop.start("quire-locks") { [unowned self] in expireInTime() }
     }
 
     /// Ends the service's thread; replies still parked answer EIO as they go.
-    func stop() { worker.stop() }
+    func stop() { loop.stop() }
 
     /// Refused with ENOLCK if the lock's user holds as many as one may, or has as many waiting and it has to wait.
     func request(_ lock: AdvisoryLock, waits: Bool, _ reply: consuming Reply<Done>) {
@@ -66,7 +66,7 @@ final class LockService: @unchecked Sendable {
         case .granted: parked.answer()
         case .refused: parked.answer(waits ? .noLocks : .resourceTemporarilyUnavailable)
         case .deadlock: parked.answer(.deadlock)
-        case .parked(_, until: .some): worker.wake()
+        case .parked(_, until: .some): loop.wake()
         case .parked(_, until: nil): break
         }
     }
@@ -167,7 +167,7 @@ final class LockService: @unchecked Sendable {
     }
 
     private func expireInTime() {
-        while !worker.isStopping {
+        while !loop.isStopping {
             let (expired, next) = state.withLock { state -> ([(ParkedReply<Done>, Errno?)], UInt64?) in
                 let waiters = state.table.expire(now: Self.now)
                 let expired = waiters.compactMap { waiter in
@@ -177,7 +177,7 @@ final class LockService: @unchecked Sendable {
                 return (expired, state.table.nextDeadline)
             }
             send(expired)
-            worker.sleep(until: next.map { Int64(clamping: $0) })
+            loop.sleep(until: next.map { Int64(clamping: $0) })
         }
     }
 

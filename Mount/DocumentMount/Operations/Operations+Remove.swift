@@ -133,9 +133,9 @@ extension MountedFileSystem {
         let owner: uid_t
 
         /// The attributes of a document whose last name this is; nil if it has none, as nearly all do, which costs one system call.
-        func attributes(under name: BorrowedName, in folder: Descriptor) -> UserAttributes? {
+        func attributes(under name: BorrowedName, in folder: Descriptor) -> InheritedAttributes? {
             guard isLastLink, node.isRegular, cl_attribute_list_size(folder.number, name) > 0 else { return nil }
-            return pin.flatMap { UserAttributes(of: $0.file) }
+            return pin.flatMap { InheritedAttributes(of: $0.file) }
         }
 
         /// The name is gone now.

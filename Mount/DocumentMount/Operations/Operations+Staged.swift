@@ -173,6 +173,6 @@ extension MountedFileSystem {
         guard let old = try? Descriptor.named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW),
             let new = try? Descriptor.named(hidden, in: folder, flags: CL_O_PATH | O_NOFOLLOW)
         else { return }
-        UserAttributes.copy(from: old, to: new)
+        InheritedAttributes.copy(from: old, to: new)
     }
 }

@@ -62,7 +62,7 @@ public struct MountOptions: Hashable, Sendable {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         let value = parts.count > 1 ? String(parts[1]) : nil
-        if try applyCoordinationOption(name, value) { return }
+        if try applySaveOption(name, value) { return }
         switch name {
         case "passthrough": passthrough = try Self.choice(name, value)
         // Earlier versions took the kernel's requests through io_uring with it.

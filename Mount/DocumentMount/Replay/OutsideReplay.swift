@@ -50,7 +50,7 @@ final class OutsideReplay: Sendable {
     private let state = Mutex(State())
     /// Rank 2b.
     private let current = Mutex<ReplayedChange?>(nil)
-    private let worker = Worker()
+    private let loop = LoopThread()
 
     init(table: NodeTable, locator: Locator, store: SharedStore, replayer: Replayer, session: SessionReference) {
         self.table = table
@@ -80,7 +80,7 @@ final class OutsideReplay: Sendable {
             add(isBehind ? Job(change: change, isForgotten: true, writing: change.writing) : job, isGoneAgain: isGoneAgain, &state)
             return isBehind
         }
-        worker.wake()
+        loop.wake()
         if isBehind, !isForgotten { forget(change) }
     }
 
@@ -148,27 +148,27 @@ final class OutsideReplay: Sendable {
 
     func start() {
         state.withLock { $0.isIdle = false }
-        worker.start("quire-replays") { [self] in run() }
+        loop.start("quire-replays") { [self] in run() }
     }
 
     /// Again: does nothing. What waits is replayed no more. After the replayer's `stop`.
     func stop() {
         state.withLock { $0.isIdle = true }
-        worker.stop()
+        loop.stop()
     }
 
     private func run() {
         while true {
-            worker.sleep()
+            loop.sleep()
             while let jobs = takeBatch() {
                 let started = cl_monotonic_ns()
                 for job in jobs {
-                    if worker.isStopping { return }
+                    if loop.isStopping { return }
                     work(on: job)
                 }
                 if jobs.count == Self.batch { usleep(UInt32(clamping: (cl_monotonic_ns() - started) / 1_000)) }
             }
-            if worker.isStopping { return }
+            if loop.isStopping { return }
         }
     }
 

@@ -17,12 +17,12 @@ final class CopyQueue: Sendable {
     private let shares: UserShares
     /// Leaf.
     private let state = Locked(State())
-    private let worker = Worker()
+    private let loop = LoopThread()
 
     init(shares: UserShares) { self.shares = shares }
 
     func start(prepare: @escaping @Sendable () -> Void) {
-        worker.start("quire-copies") { [self] in
+        loop.start("quire-copies") { [self] in
             prepare()
             while true {
                 let (job, isOver) = state.withLock { state in (state.jobs.popFirst(), state.isOver) }
@@ -31,7 +31,7 @@ final class CopyQueue: Sendable {
                 } else if isOver {
                     return
                 } else {
-                    worker.sleep()
+                    loop.sleep()
                 }
             }
         }
@@ -45,12 +45,12 @@ final class CopyQueue: Sendable {
             state.jobs.append(Job(copy: copy, share: share), of: shares.accounts.owner(of: user))
             return true
         }
-        if isAdded { worker.wake() }
+        if isAdded { loop.wake() }
         return isAdded
     }
 
     func stop() {
         state.withLock { $0.isOver = true }
-        worker.stop()
+        loop.stop()
     }
 }

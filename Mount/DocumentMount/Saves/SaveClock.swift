@@ -7,7 +7,7 @@ final class SaveClock: Sendable {
     /// How many documents want to be checked.
     let isNeeded = Atomic<Int>(0)
     private let isAwake = Atomic<Bool>(false)
-    private let worker = Worker()
+    private let loop = LoopThread()
 
     /// A fifth of the shortest time that a save may pause by default is far finer than anybody tells.
     private static let beat = 0.1
@@ -15,17 +15,17 @@ final class SaveClock: Sendable {
     private static let maximumIdleBeats = 50
 
     func start(prepare: @escaping @Sendable () -> Void, _ tick: @escaping @Sendable () -> Void) {
-        worker.start("quire-saves") { [self] in
+        loop.start("quire-saves") { [self] in
             prepare()
             var idleBeats = 0
-            while !worker.isStopping {
+            while !loop.isStopping {
                 idleBeats = isNeeded.load(ordering: .relaxed) > 0 ? 0 : idleBeats + 1
                 tick()
                 if idleBeats < Self.maximumIdleBeats {
-                    worker.sleep(seconds: Self.beat)
+                    loop.sleep(seconds: Self.beat)
                 } else {
                     isAwake.store(false, ordering: .sequentiallyConsistent)
-                    if isNeeded.load(ordering: .sequentiallyConsistent) == 0 { worker.sleep() }
+                    if isNeeded.load(ordering: .sequentiallyConsistent) == 0 { loop.sleep() }
                     isAwake.store(true, ordering: .relaxed)
                     idleBeats = 0
                 }
@@ -37,8 +37,8 @@ final class SaveClock: Sendable {
     func wake() {
         guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
         isAwake.store(true, ordering: .relaxed)
-        worker.wake()
+        loop.wake()
     }
 
-    func stop() { worker.stop() }
+    func stop() { loop.stop() }
 }

@@ -30,7 +30,7 @@ final class SaveNotifier: Sendable {
     private let replayer: Replayer
     /// Rank 2b.
     private let state = Mutex(State())
-    private let worker = Worker()
+    private let loop = LoopThread()
 
     init(table: NodeTable, replayer: Replayer) {
         self.table = table
@@ -45,7 +45,7 @@ final class SaveNotifier: Sendable {
             state.superseded.append(node)
             return state.superseded.count == 1
         }
-        if isFirst { worker.wake() }
+        if isFirst { loop.wake() }
     }
 
     /// A published document was written through another node. Told at the next `tellOfWriting`. True for the first.
@@ -57,7 +57,7 @@ final class SaveNotifier: Sendable {
     }
 
     func tellOfWriting() {
-        if state.withLock({ !$0.written.isEmpty }) { worker.wake() }
+        if state.withLock({ !$0.written.isEmpty }) { loop.wake() }
     }
 
     // MARK: - Requests of the process
@@ -77,11 +77,11 @@ final class SaveNotifier: Sendable {
 
     // MARK: - The thread
 
-    func start() { worker.start("quire-watches") { [self] in run() } }
+    func start() { loop.start("quire-watches") { [self] in run() } }
 
     /// Again: does nothing. What waits is told no more. After the replayer's `stop`.
     func stop() {
-        worker.stop()
+        loop.stop()
         for node in takeAll().superseded { table.forget(node, count: 1) }
     }
 
@@ -94,16 +94,16 @@ final class SaveNotifier: Sendable {
 
     private func run() {
         while true {
-            worker.sleep()
-            worker.sleep(seconds: Self.delay)
+            loop.sleep()
+            loop.sleep(seconds: Self.delay)
             // That wait may have taken the signal to stop.
-            if worker.isStopping { return }
+            if loop.isStopping { return }
             let (superseded, written) = takeAll()
             for node in superseded {
-                if !worker.isStopping, table.isKnown(node, besides: 1) { lookUp(node) }
+                if !loop.isStopping, table.isKnown(node, besides: 1) { lookUp(node) }
                 table.forget(node, count: 1)
             }
-            for node in written where !worker.isStopping {
+            for node in written where !loop.isStopping {
                 // A path that is not there any more has no watches.
                 if let path = node.path { _ = replayer.replay(.write(path.bytes, isModified: true, isClosed: false)) }
             }

@@ -64,8 +64,7 @@ extension SavedDocument {
         awaitReleases()
         let found = ifActive { state, machine -> (PublishDecision, WorkingVersion, Node)? in
             guard let version = state.working[id], let published = state.published else { return nil }
-            let facts = PublishFacts(links: published.currentLink == nil ? 0 : 1)
-            return (machine.plan(id, for: cause, facts, now: SaveService.now), version, published)
+            return (machine.plan(id, for: cause, hasName: published.currentLink != nil, now: SaveService.now), version, published)
         } ?? nil
         guard let (decision, version, published) = found else { return .none }
         let plan: PublishPlan

@@ -3,7 +3,7 @@ public import MountProtocol
 import StorePrimitives
 import SystemPackage
 
-/// Tags and recents, each for the user who asks.
+/// Tags, for the user who asks.
 extension MountedStore {
     public func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {
         guard let tag = Tag(old), let newTag = Tag(new) else { throw .invalidParameter("new") }
@@ -35,17 +35,5 @@ extension MountedStore {
 
     public func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount] {
         tagFolders.counts(for: Credentials(peer)).map { TagCount(name: $0.name, count: $0.count) }
-    }
-
-    public func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
-        recents.recents(Credentials(peer), limit: limit).map {
-            RecentDocument(path: place($0.path), used: Double($0.used.nanoseconds) / 1e9)
-        }
-    }
-
-    public func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) {
-        for path in paths {
-            guard recents.forget(try inside(path), Credentials(peer)) else { throw .failed("\(path.wire): could not be forgotten") }
-        }
     }
 }

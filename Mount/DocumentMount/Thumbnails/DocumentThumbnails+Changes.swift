@@ -7,13 +7,13 @@ import StorePrimitives
 /// Pictures follow their documents: what changed is rendered again, what moved keeps its picture, what is gone has none.
 extension DocumentThumbnails {
     /// Takes over what the index tells. On any thread; the work is done later, on `quire-follow`.
-    func follow(_ changes: [DocumentChange]) {
+    func follow(_ changes: [IndexedChange]) {
         for part in changes.chunks(of: 50) {
             lookups.later { [self] in for change in part where !lookups.isOver { follow(change) } }
         }
     }
 
-    private func follow(_ change: DocumentChange) {
+    private func follow(_ change: IndexedChange) {
         switch change {
         case .changed(let path): refresh(path)
         case .gone(let path):

@@ -85,8 +85,8 @@ final class PendingLookups: Sendable {
     /// Leaf.
     private let state = Locked(State())
     /// Answers lookups, and does what is left to do.
-    private let answerer = Worker()
-    private let follower = Worker()
+    private let answerer = LoopThread()
+    private let follower = LoopThread()
 
     /// How long a lookup of a name waits for its picture.
     static let timeout: Int64 = 10_000_000_000

@@ -18,23 +18,23 @@ final class ThumbnailAnnouncer: Sendable {
     private let state = Locked(State())
     /// An announcement holds up lookups in the folder that wait, and waits for them: so it is put off while there are any.
     private static let pause: Int64 = 100_000_000
-    private let worker = Worker()
+    private let loop = LoopThread()
     private static let mostWaiting = 10_000
 
     init(log: Logger) { replayer = Replayer(log: log, timeout: PendingLookups.timeout + 2_000_000_000) }
 
-    func start() { worker.start("quire-announce") { [unowned self] in run() } }
+    func start() { loop.start("quire-announce") { [unowned self] in run() } }
 
     func stop() {
         replayer.stop()
-        worker.stop()
+        loop.stop()
         replayer.collect()
     }
 
     /// Has something in a folder announced. It may be dropped when too much waits.
     func announce(in folder: [UInt8], _ body: @escaping @Sendable (Replayer) -> Void) {
         state.withLock { if $0.waiting.count < Self.mostWaiting { $0.waiting.append((folder, body)) } }
-        worker.wake()
+        loop.wake()
     }
 
     /// A lookup in a folder waits for a picture, for as long as this lives.
@@ -58,14 +58,14 @@ final class ThumbnailAnnouncer: Sendable {
     }
 
     private func run() {
-        while !worker.isStopping {
+        while !loop.isStopping {
             let (next, waits) = state.withLock { state in (take(&state, cl_monotonic_ns()), !state.waiting.isEmpty) }
             if let next {
                 next(replayer)
             } else if waits {
-                worker.sleep(seconds: Double(Self.pause) / 1e9)
+                loop.sleep(seconds: Double(Self.pause) / 1e9)
             } else {
-                worker.sleep()
+                loop.sleep()
             }
         }
     }

@@ -198,33 +198,6 @@ final class ThumbnailEntry: VirtualItem {
     func content() throws(Errno) -> Descriptor { try service.cache.open(entry, of: uri, size) }
 }
 
-/// A small file that is always the same.
-final class MemoryFile: VirtualItem {
-    let key: [UInt8]
-    private let bytes: [UInt8]
-    private let modified: timespec
-
-    init(place: [UInt8], content: String, modified: timespec) {
-        key = place
-        bytes = Array(content.utf8)
-        self.modified = modified
-    }
-
-    var type: mode_t { S_IFREG }
-
-    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        attributes(inode: inode, mode: 0o444, size: bytes.count, modified: modified)
-    }
-
-    func content() throws(Errno) -> Descriptor { try Self.file(bytes) }
-
-    static func file(_ bytes: [UInt8]) throws(Errno) -> Descriptor {
-        let file = Descriptor(owning: try check(cl_memory_file("quire")))
-        guard bytes.withUnsafeBytes({ pwrite(file.number, $0.baseAddress, $0.count, 0) }) == bytes.count else { throw .ioError }
-        return file
-    }
-}
-
 extension VirtualItem {
     /// The item's attributes, with the owner of what it stands for, and those of `mode` that its mode allows. Of what has an access
     /// list, which the kernel does not see here, all of `mode`: each lookup is then decided by the daemon.

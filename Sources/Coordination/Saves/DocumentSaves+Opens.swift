@@ -32,11 +32,10 @@ extension DocumentSaves {
 
     /// OPEN for writing or with O_TRUNC, or CREATE of the document's name, before anything is done to its content.
     ///
-    /// Before, `holders(of: published)` is to be looked into if the request truncates and has no reason to be live of
-    /// its own.
+    /// Before, if the request truncates and has no reason to be live of its own, the mount waits a moment for the RELEASE of the handles
+    /// in `holders(of: published)`.
     /// - Parameter now: the time in nanoseconds, of a clock that never goes back.
     public mutating func open(_ request: OpenRequest, now: UInt64) -> OpenDecision {
-        confirmClosed(request.facts.closed)
         let route = route(request)
         switch route {
         case .begin: return route
@@ -55,7 +54,6 @@ extension DocumentSaves {
     public mutating func begin(
         _ request: OpenRequest, working: VersionID, at moment: SaveMoment, now: UInt64
     ) -> OpenDecision {
-        confirmClosed(request.facts.closed)
         guard case .begin = route(request), let opener = request.caller.process else { return open(request, now: now) }
         let basis = publications + (current == published ? 0 : 1)
         saves.append(

@@ -2,19 +2,17 @@
 extension DocumentSaves {
     /// How to publish a save. The caller holds the document's publishing lock until it has told the outcome, and its
     /// names stand still.
-    public mutating func plan(
-        _ working: VersionID, for cause: PublishCause, _ facts: PublishFacts, now: UInt64
-    ) -> PublishDecision {
-        confirmClosed(facts.closed)
+    /// - Parameter hasName: the document has not lost its last name (rule 13).
+    public mutating func plan(_ working: VersionID, for cause: PublishCause, hasName: Bool, now: UInt64) -> PublishDecision {
         guard let index = index(of: working) else { return .none }
         precondition(
             saves.allSatisfy { $0.phase == .open }, "one save of a document at a time: end it by published or failed")
         if cause == .closed, isHeld(working) { return .none }
-        if facts.links == 0 {
+        if !hasName {
             saves[index].fault = .removed
         } else if !saves[index].isToBeDiscarded {
             let save = saves[index]
-            let staysInPlace = facts.links > 1 || mustStay(published)
+            let staysInPlace = mustStay(published)
             let mode: PublishMode = (save.isExchanged ? staysInPlace && cause == .closed : staysInPlace || cause.isInPlace) ? .inPlace : .replace
             saves[index].phase = .publishing(mode, cause)
             return .publish(

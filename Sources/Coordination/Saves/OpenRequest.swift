@@ -15,8 +15,7 @@ public struct OpenFlags: OptionSet, Hashable, Sendable {
     public static let creates = OpenFlags(rawValue: 16)
 }
 
-/// What the mount knows of the document when it is opened. For an open without O_TRUNC only `refusal` and `closed`
-/// matter.
+/// What the mount knows of the document when it is opened. For an open without O_TRUNC only `refusal` matters.
 public struct OpenFacts: Hashable, Sendable {
     /// The errno of opening it O_WRONLY as the caller, nil if that works.
     public var refusal: Int32?
@@ -32,8 +31,6 @@ public struct OpenFacts: Hashable, Sendable {
     public var attributesAreTransferable = true
     /// There is room for both versions. As above.
     public var hasRoom = true
-    /// Of the handles in `holders(of:)`, those that no process holds or maps any more; none where there is a doubt.
-    public var closed: Set<SaveHandle> = []
 
     public init() {}
 }

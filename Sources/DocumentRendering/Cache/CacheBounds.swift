@@ -22,7 +22,7 @@ final class CacheBounds: Sendable {
     private let shares: UserShares
     /// Leaf; held while a file takes its name or is removed, so that each is counted once.
     private let state = Mutex(State())
-    private let worker = Worker()
+    private let loop = LoopThread()
 
     /// - Parameter folders: in which the pictures are.
     init(folders: [String], shares: UserShares) { (self.folders, self.shares) = (folders, shares) }
@@ -30,25 +30,25 @@ final class CacheBounds: Sendable {
     private var bound: BoundedResource.Bound { shares.bound(of: .thumbnailBytes) }
 
     func start() {
-        worker.start("quire-cache") { [self] in
+        loop.start("quire-cache") { [self] in
             _ = cl_set_thread_nice(19)
             _ = cl_set_thread_io_idle()
             // Of whichever thread this one was started by nothing is to stay.
             _ = cl_set_fs_identity(geteuid(), getegid())
-            while !worker.isStopping {
+            while !loop.isStopping {
                 count()
-                worker.sleep()
+                loop.sleep()
             }
         }
     }
 
-    func stop() { worker.stop() }
+    func stop() { loop.stop() }
 
     /// Counts what there is, and removes what is over the bounds.
     func count() {
         state.withLock { $0 = State(changed: []) }
-        var found = CachedFiles(in: folders, of: shares.accounts) { !worker.isStopping }
-        guard !worker.isStopping else { return }
+        var found = CachedFiles(in: folders, of: shares.accounts) { !loop.isStopping }
+        guard !loop.isStopping else { return }
         found.trim(to: bound)
         state.withLock { state in
             found.refresh(at: state.changed.take() ?? [])
@@ -73,7 +73,7 @@ final class CacheBounds: Sendable {
             if let new {
                 shares.note(.thumbnailBytes, CachedFiles.bytes(new), for: new.st.st_uid)
                 state.written = state.written.adding(clamping: CachedFiles.bytes(new))
-                if isTooMuch(of: new.st.st_uid) || state.written > bound.forUser / 16 { worker.wake() }
+                if isTooMuch(of: new.st.st_uid) || state.written > bound.forUser / 16 { loop.wake() }
             }
             return result
         }

@@ -79,7 +79,7 @@ extension VersionStore {
     }
 
     private func complete(
-        _ intent: PublishIntent, _ lease: inout IntentLog.Lease, _ recovery: inout Recovery
+        _ intent: PendingPublication, _ lease: inout PublicationLog.Lease, _ recovery: inout Recovery
     ) throws(Errno) {
         guard let (folder, path) = try place(of: intent.hidden, in: intent.folder) else { return }
         let version = try Self.opened(intent.hidden, in: folder)
@@ -121,7 +121,7 @@ extension VersionStore {
     }
 
     /// The intent's document, open for writing: under its name, else wherever it was moved to. Nil if it is nowhere.
-    private func document(of intent: PublishIntent, near folder: Descriptor) throws(Errno) -> Descriptor? {
+    private func document(of intent: PendingPublication, near folder: Descriptor) throws(Errno) -> Descriptor? {
         if let document = try Self.document(of: intent, intent.name, in: folder) { return document }
         let walk = FolderWalk(store)
         while let visit = try walk.next() {
@@ -138,7 +138,7 @@ extension VersionStore {
     }
 
     private static func document(
-        of intent: PublishIntent, _ name: EntryName, in folder: Descriptor
+        of intent: PendingPublication, _ name: EntryName, in folder: Descriptor
     ) throws(Errno) -> Descriptor? {
         guard let status = try? FileStatus(of: name, in: folder),
             UInt64(status.st.st_ino) == intent.inode, status.birth_ns == intent.birth

@@ -81,11 +81,11 @@ extension WorkingCopy {
         }
         let identity = FileIdentity(status)
         let started = cl_realtime_coarse_ns()
-        let intent = PublishIntent(
+        let intent = PendingPublication(
             folder: path.parent, name: name, hidden: hidden.name, inode: identity.inode, birth: identity.birth,
             size: Int64(status.st.st_size), modified: saturatedNanoseconds(status.st.st_mtim), started: started,
-            until: started + IntentLog.Lease.length)
-        var lease: IntentLog.Lease
+            until: started + PublicationLog.Lease.length)
+        var lease: PublicationLog.Lease
         do throws(Errno) {
             _ = try check(cl_fsync(file.number, 0))
             try makeDurable(namesIn: hidden.folder)

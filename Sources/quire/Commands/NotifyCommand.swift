@@ -33,7 +33,7 @@ struct NotifyCommand: ParsableCommand {
     func run() throws {
         if off { return try Autostart.turnOff() }
         if on { return try Autostart.turnOn() }
-        try RescueNotifier().run()
+        try KeptVersionWatcher().run()
     }
 }
 

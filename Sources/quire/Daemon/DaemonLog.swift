@@ -5,14 +5,14 @@ import StorePrimitives
 import Synchronization
 
 /// The daemon's log on standard error, which is the terminal, the service manager's, or the log file in the state folder. It says a
-/// thing once and counts repetitions (`MessageEconomy`), and the file is bounded, too: when it is full it takes the name `.old`, and
+/// thing once and counts repetitions (`LogRepetitions`), and the file is bounded, too: when it is full it takes the name `.old`, and
 /// goes on in a new one.
 struct DaemonLog: LogHandler {
     private var inner: StreamLogHandler
     private let shared: Shared
 
     private final class Shared: Sendable {
-        let economy = Mutex(MessageEconomy())
+        let repetitions = Mutex(LogRepetitions())
         /// The log file; nil if the log goes elsewhere.
         let file: String?
 
@@ -48,8 +48,8 @@ struct DaemonLog: LogHandler {
 
     func log(event: LogEvent) {
         // One thread writes at a time: lines stand in order, and the file is changed by one.
-        shared.economy.withLock { economy in
-            for line in economy.lines(for: event.message.description, at: cl_monotonic_ns()) {
+        shared.repetitions.withLock { repetitions in
+            for line in repetitions.lines(for: event.message.description, at: cl_monotonic_ns()) {
                 makeRoom()
                 var event = event
                 event.message = "\(line)"

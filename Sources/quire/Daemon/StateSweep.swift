@@ -24,7 +24,7 @@ final class StateSweep: Sendable {
     private let states: String
     private let runtime: String
     private let log: Logger
-    private let worker = Worker()
+    private let loop = LoopThread()
 
     init(_ configuration: MountConfiguration, log: Logger) {
         let parts = configuration.stateFolder.split(separator: "/")
@@ -35,7 +35,7 @@ final class StateSweep: Sendable {
     }
 
     func start() {
-        worker.start("quire-states") { [self] in
+        loop.start("quire-states") { [self] in
             _ = cl_set_thread_nice(19)
             _ = cl_set_thread_io_idle()
             sweepStates()
@@ -44,7 +44,7 @@ final class StateSweep: Sendable {
         }
     }
 
-    func stop() { worker.stop() }
+    func stop() { loop.stop() }
 
     // MARK: State folders
 
@@ -52,7 +52,7 @@ final class StateSweep: Sendable {
 
     private func sweepStates() {
         guard let place = try? Descriptor(opening: states, flags: O_RDONLY | O_DIRECTORY) else { return }
-        for name in Self.names(in: place) where !worker.isStopping && name != own {
+        for name in Self.names(in: place) where !loop.isStopping && name != own {
             if name.hasSuffix(Self.obsolete), Self.isID(name.dropLast(Self.obsolete.count)) {
                 // Another was ended at it.
                 Self.remove(name, in: place)
@@ -125,7 +125,7 @@ final class StateSweep: Sendable {
 
     private func sweepSockets() {
         guard let place = try? Descriptor(opening: runtime, flags: O_RDONLY | O_DIRECTORY) else { return }
-        for name in Self.names(in: place) where !worker.isStopping {
+        for name in Self.names(in: place) where !loop.isStopping {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false)
             guard let id = parts.first, id != own, Self.isID(id), parts.dropFirst().first == "socket" else { continue }
             guard let status = try? FileStatus(of: name, in: place), status.st.st_mode & S_IFMT == S_IFSOCK,

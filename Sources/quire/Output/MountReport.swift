@@ -28,7 +28,7 @@ struct MountReport: Encodable {
 
     /// Of many mounts, asked beside each other: one that does not answer keeps nobody from seeing the others.
     static func reports(of entries: [MountTable.Entry]) -> [MountReport] {
-        let answers = Bounded.run(timeoutForAll, for: entries) { MountReport(of: $0, timeout: timeout) }
+        let answers = TimedAnswers.collect(timeoutForAll, for: entries) { MountReport(of: $0, timeout: timeout) }
         return zip(entries, answers).map { entry, answer in answer ?? MountReport(ofSilent: entry) }
     }
 

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// A file's user.* extended attributes, which another file takes over: tags, comments, the document's identity. Best effort: no
 /// save fails for an attribute.
-struct UserAttributes: Sendable {
+struct InheritedAttributes: Sendable {
     private struct Attribute {
         let name: [CChar]
         let value: [UInt8]

@@ -4,7 +4,7 @@ import StorePrimitives
 import SystemPackage
 
 /// A version of a save that was rescued, for a notification that offers to restore or show it.
-struct RescuedSave {
+struct KeptVersionNotification {
     private let version: RecoverableVersion
     private let mountPoint: [UInt8]
     private let name: [UInt8]

@@ -1,6 +1,6 @@
 /// Decides which messages of a daemon's log are written: each once in a while, with how often it was repeated, and of different ones
 /// not more than a pace allows, so that a log is bounded whatever goes wrong, and for how long. Not thread-safe.
-public struct MessageEconomy {
+package struct LogRepetitions {
     private struct Said {
         var count: Int
         let time: Int64
@@ -20,10 +20,10 @@ public struct MessageEconomy {
     private static let lifetime: Int64 = 3_600_000_000_000
     private static let remembered = 256
 
-    public init() {}
+    package init() {}
 
     /// What to write for a message, in order; nothing for most repetitions. `time`: in nanoseconds on the monotonic clock.
-    public mutating func lines(for message: String, at time: Int64) -> [String] {
+    package mutating func lines(for message: String, at time: Int64) -> [String] {
         if var before = said[message], time - before.time < Self.lifetime {
             before.count += 1
             said[message] = before

@@ -6,7 +6,7 @@ import SystemPackage
 
 /// What is about to be published in place: logged before a document's content is touched, so that the next mount can complete
 /// what a crash cut short.
-struct PublishIntent: Equatable, Sendable {
+struct PendingPublication: Equatable, Sendable {
     /// Where the document stood.
     let folder: StorePath
     let name: EntryName
@@ -26,7 +26,7 @@ struct PublishIntent: Equatable, Sendable {
 /// The file `intents` in the state folder. Lines are appended and synced: `begin ID ...`, `until ID TIME`, `done ID`; of what is
 /// published together `item ID ...` for each name and then `group ID COUNT`, without which the items are none. When nothing is
 /// under way any more the file is cut to nothing.
-final class IntentLog: Sendable {
+final class PublicationLog: Sendable {
     private struct State {
         var nextID: UInt64 = 1
         var open: Set<UInt64> = []
@@ -36,7 +36,7 @@ final class IntentLog: Sendable {
     /// A leaf.
     private let state: Mutex<State>
     /// What an earlier daemon began and did not finish.
-    let leftOver: [UInt64: PublishIntent]
+    let leftOver: [UInt64: PendingPublication]
     /// The same of what was to be published together.
     let leftOverGroups: [UInt64: [GroupItem]]
 
@@ -44,7 +44,7 @@ final class IntentLog: Sendable {
     init(in folder: Descriptor) throws(Errno) {
         file = try Descriptor(opening: "intents", in: folder, flags: O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, mode: 0o600)
         let text = try WholeFile.read(file)
-        var left: [UInt64: PublishIntent] = [:]
+        var left: [UInt64: PendingPublication] = [:]
         var items: [UInt64: [GroupItem]] = [:]
         var groups: [UInt64: [GroupItem]] = [:]
         var last: UInt64 = 0
@@ -53,7 +53,7 @@ final class IntentLog: Sendable {
             else { continue }
             last = max(last, id)
             switch kind {
-            case "begin": left[id] = PublishIntent(record)
+            case "begin": left[id] = PendingPublication(record)
             case "until": if let until: Int64 = record.number(2) { left[id]?.until = until }
             case "item": if let item = GroupItem(record) { items[id, default: []].append(item) }
             case "group": if let whole = items[id], whole.count == record.number(2) { groups[id] = whole }
@@ -69,7 +69,7 @@ final class IntentLog: Sendable {
     }
 
     /// When this returns, a crash of anything is followed by `leftOver` telling of the intent.
-    func begin(_ intent: PublishIntent) throws(Errno) -> Lease {
+    func begin(_ intent: PendingPublication) throws(Errno) -> Lease {
         let id = try begin { [intent.record($0)] }
         return Lease(log: self, id: id, until: intent.until)
     }
@@ -100,7 +100,7 @@ final class IntentLog: Sendable {
 
     /// The right to write to an intent's document, for some seconds at a time: a modification after that was somebody else's.
     struct Lease {
-        fileprivate let log: IntentLog
+        fileprivate let log: PublicationLog
         fileprivate let id: UInt64
         fileprivate var until: Int64
 
@@ -142,7 +142,7 @@ final class IntentLog: Sendable {
     }
 }
 
-extension PublishIntent {
+extension PendingPublication {
     fileprivate func record(_ id: UInt64) -> RecordLine {
         var record = RecordLine(["begin", id, inode, birth, size, modified, started, until])
         record.fields += [folder.bytes, Array(name.bytes), Array(hidden.bytes)]

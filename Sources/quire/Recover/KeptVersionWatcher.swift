@@ -11,7 +11,7 @@ import SystemPackage
 /// for each mount waits for its daemon, one for each notification for the user.
 ///
 /// Only mounts of root's and of the user's own are watched: the daemon of another user's could say anything.
-final class RescueNotifier: Sendable {
+final class KeptVersionWatcher: Sendable {
     private struct State {
         var watched: Set<MountTable.Entry> = []
         /// The versions of each store that were listed before.
@@ -43,7 +43,7 @@ final class RescueNotifier: Sendable {
         start("quire-bus") { g_main_loop_run(g_main_loop_new(nil, 0)) }
         let lock = try Self.lock()
         defer { withExtendedLifetime(lock) {} }
-        RescuedSave.removeCopies()
+        KeptVersionNotification.removeCopies()
         let table: Descriptor
         do throws(Errno) {
             table = try Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)
@@ -135,7 +135,7 @@ final class RescueNotifier: Sendable {
         }
         for version in versions {
             start("quire-notice") { [self] in
-                RescuedSave(version, in: entry).offer()
+                KeptVersionNotification(version, in: entry).offer()
                 state.withLock { $0.waiting -= 1 }
             }
         }

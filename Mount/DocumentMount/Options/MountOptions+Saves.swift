@@ -10,7 +10,7 @@ extension MountOptions {
     ]
 
     /// Takes an option of this family; false if `name` is none.
-    mutating func applyCoordinationOption(_ name: String, _ value: String?) throws(MountOptionError) -> Bool {
+    mutating func applySaveOption(_ name: String, _ value: String?) throws(MountOptionError) -> Bool {
         switch name {
         case "redirected-pause": streamTimes.redirectedPause = try Self.time(name, value)
         case "redirected-open": streamTimes.redirectedOpen = try Self.time(name, value)

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A `wake` while the thread works counts: it does not sleep then. Sleeping and `isStopping` are for the thread itself, the rest is for
 /// any thread.
-public final class Worker: Sendable {
+public final class LoopThread: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let signal = Signal()
     private let thread = Mutex<NamedThread?>(nil)

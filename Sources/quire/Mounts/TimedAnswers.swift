@@ -3,7 +3,7 @@ import StorePrimitives
 import Synchronization
 
 /// Asking many mounts at once, whose daemons may never answer.
-enum Bounded {
+enum TimedAnswers {
     /// Runs `body` for each on a thread of its own. Returns their results, nil for those that have none when the time is over: these threads are
     /// left behind, and end with the process. So `body` may wait in no system call that a signal does not end (`MountServer`).
     static func run<Subject: Sendable, Result: Sendable>(
