@@ -1,4 +1,4 @@
-// A disk that notes who asks: a folder once more, with a record of as which user each request for a change came, one a line: user,
+// A disk that notes who asks: a folder once more, with a record of as which user each request came for a change, or for attributes, one a line: user,
 // request, path. One user has no inode left of a quota: what would make one for it is refused with EDQUOT. Otherwise it asks nobody for
 // a permission, as a server does that trusts its client.
 //
@@ -93,6 +93,7 @@ static void forget(fuse_req_t request, fuse_ino_t number, uint64_t count) {
 
 static void attributes(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file) {
     (void)file;
+    note(request, "getattr", number, NULL);
     struct stat status;
     if (fstat(node_of(number)->file, &status) < 0) fuse_reply_err(request, errno);
     else fuse_reply_attr(request, &status, 0);

@@ -7,7 +7,7 @@ extension MountTests {
     struct VarlinkClientTests {
         private static let prelude = """
             import os, subprocess, sys, threading, time
-            sys.path.insert(0, "\(Products.folder)/python")
+            sys.path.insert(0, os.environ["MODULES"])
             import varlink
             M = os.getcwd()
             client = varlink.Client("unix:" + os.getxattr(M, "user.quire.socket").decode())

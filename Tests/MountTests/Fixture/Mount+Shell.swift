@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension Mount {
-    /// Runs a bash script that ends at the first failing command, with the assertions of `ShellPrelude`. Its errors are those of its
+    /// Runs a bash script that ends at the first failing command, with the assertions of Tests/Programs/prelude.sh. Its errors are those of its
     /// commands alone.
     ///
     /// - Parameters:

@@ -36,7 +36,8 @@ final class Mount {
             "PATH": Products.searchPath, "S": store, "M": path, "T": folder.path("outside"), "HOME": folder.path("home"),
             "QUIRE_STATE_HOME": folder.path("state"), "QUIRE_CACHE_HOME": folder.path("cache"), "XDG_RUNTIME_DIR": folder.path("run"),
             "XDG_CACHE_HOME": folder.path("home/.cache"), "LC_ALL": "C.UTF-8", "TZ": "UTC",
-            "GIT_CONFIG_NOSYSTEM": "1", "PRELUDE": Products.folder + "/prelude",
+            "GIT_CONFIG_NOSYSTEM": "1", "PRELUDE": Products.folder + "/programs/prelude.sh",
+            "MODULES": Products.folder + "/python", "PYTHONPATH": Products.folder + "/programs/modules",
         ]
     }
 

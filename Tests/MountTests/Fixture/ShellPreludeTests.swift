@@ -7,13 +7,12 @@ struct ShellPreludeTests {
 
     init() throws {
         folder = try TemporaryFolder()
-        folder.makeFile("prelude", ShellPrelude.text)
     }
 
     private func run(_ script: String) throws -> ProgramResult {
         try runProgram(
             "bash", ["-c", ". \"$PRELUDE\"; " + script],
-            environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "PRELUDE": folder.path("prelude")])
+            environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "PRELUDE": Products.folder + "/programs/prelude.sh"])
     }
 
     @Test(arguments: [

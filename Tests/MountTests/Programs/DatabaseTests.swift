@@ -88,7 +88,7 @@ extension MountTests {
                     mkfifo "$T/input"; sqlite3 base <"$T/input" & exec 8>"$T/input"
                     echo 'pragma cache_size=1; begin exclusive; delete from t;
                         insert into t select value from generate_series(1, 20000);' >&8
-                    until [ -s base-journal ] && [ $(stat -c %s base) -gt 100000 ]; do sleep 0.01; done; kill -9 $!; wait || true
+                    eventually '[ -s base-journal ] && [ $(stat -c %s base) -gt 100000 ]'; kill -9 $!; wait || true
                     sqlite3 base 'select count(*), sum(n) from t; pragma integrity_check'
                     """) == "1|7\nok")
             }

@@ -33,7 +33,7 @@ extension MountTests {
                 smbd -F -s "$T/smb.conf" >/dev/null 2>&1 & SMBD=$!
                 trap 'kill $SMBD; wait || true' EXIT
                 client() { smbclient -N //127.0.0.1/docs -c "$1" >"$T/client.$BASHPID" 2>&1; }
-                while ! client ls; do sleep 0.1; done; rm "$T"/client.*
+                eventually client ls; rm "$T"/client.*
                 \(script)
                 END_OF_SCRIPT
                 unshare -n bash -c 'source "$PRELUDE"; source "$T/script"'
@@ -99,9 +99,9 @@ extension MountTests {
             try withSharedMount(kind, prepare: "printf 'old version' >cut") { (mount: Mount) throws in
                 #expect(try withSamba(mount, """
                     truncate -s 1G "$T/new"; client "put $T/new cut" & client=$!
-                    while ! quire status --json . | grep -q '"bytes" : [1-9]'; do sleep 0.05; done
+                    eventually 'quire status --json . | grep -q "bytes. : [1-9]"'
                     cat cut; echo; kill -9 $(pgrep -P $SMBD)
-                    while ! quire recover list --json cut | grep -o '"reason" : .*'; do sleep 0.05; done
+                    reason_kept cut
                     wait $client || true; cat cut
                     """) == "old version\n\"reason\" : \"killed\",\nold version")
             }
@@ -127,9 +127,9 @@ extension MountTests {
                 #expect(try mount.shell("""
                     head -c 3000000 /dev/zero >"$T/new"
                     sftp -q -l 2000 -D /usr/lib/openssh/sftp-server >/dev/null 2>&1 <<<"put $T/new $M/sent" & client=$!
-                    while ! quire status --json . | grep -q '"bytes" : [1-9]'; do sleep 0.05; done
+                    eventually 'quire status --json . | grep -q "bytes. : [1-9]"'
                     cat sent; echo; kill -9 $client
-                    while ! quire recover list --json sent | grep -o '"reason" : .*'; do sleep 0.05; done; cat sent; echo
+                    reason_kept sent; cat sent; echo
                     sftp -q -D /usr/lib/openssh/sftp-server >/dev/null 2>&1 <<<"put $T/new $M/sent"; cmp "$T/new" sent; echo whole
                     """) == "old version\n\"reason\" : \"relay-ended\",\nold version\nwhole")
             }
@@ -145,8 +145,8 @@ extension MountTests {
                     # A server of its own for each connection, as sshd and inetd start it.
                     export RSYNC_CONNECT_PROG="rsync --server --daemon --config=$T/rsyncd.conf ."
                     rsync --bwlimit=200 "$T/doc" rsync://host/docs/ & client=$!
-                    while ! ls -A | grep -q '^.doc\\.'; do sleep 0.05; done
-                    cat doc; echo; kill -9 $client; while ls -A | grep -q '^.doc\\.'; do sleep 0.05; done; cat doc; echo
+                    eventually "ls -A | grep -q '^.doc\\.'"
+                    cat doc; echo; kill -9 $client; eventually "! ls -A | grep '^.doc\\.'"; cat doc; echo
                     rsync "$T/doc" rsync://host/docs/; cmp "$T/doc" doc; echo whole
                     """) == "old version\nold version\nwhole")
             }

@@ -64,7 +64,7 @@ extension MountTests {
             try withMount(kind.account, kind.options + ["relay=none"], prepare: "printf old >doc") { (mount: Mount) throws in
                 #expect(try shell(mount, "doc", """
                     quire status . | grep 'relays '
-                    printf first >"$ONE"; while [ "$(cat doc)" != first ]; do sleep 0.05; done
+                    printf first >"$ONE"; eventually '[ "$(cat doc)" = first ]'
                     quire status . | grep 'relays '
                     exec 5>"$ONE"; printf other >&5; cat "$TWO" doc; exec 5>&-
                     """) == "  relays       none\n  relays       xdg-document-po\nfirstfirst")
@@ -87,8 +87,8 @@ extension MountTests {
             try withSharedMount(kind, prepare: "printf 'old version' >over") { (mount: Mount) throws in
                 #expect(try shell(mount, "over", """
                     python3 -c 'import os; file = os.open(os.environ["ONE"], os.O_WRONLY | os.O_TRUNC); os.write(file, b"half"); os.kill(os.getpid(), 9)' || true
-                    while [ "$(cat over)" != half ]; do sleep 0.05; done
-                    while ! quire recover list --json over | grep -o '"reason" : .*'; do sleep 0.05; done
+                    eventually '[ "$(cat over)" = half ]'
+                    reason_kept over
                     quire recover restore $(quire recover list over | cut -d' ' -f1) >/dev/null; cat over
                     """) == "\"reason\" : \"relayed\",\nold version")
             }
@@ -99,7 +99,7 @@ extension MountTests {
             try withSharedMount(kind, prepare: "printf 'old version' >cut") { (mount: Mount) throws in
                 #expect(try shell(mount, "cut", """
                     exec 5>"$ONE"; printf half >&5; cat cut; echo; kill -9 $PORTAL
-                    while ! quire recover list --json cut | grep -o '"reason" : .*'; do sleep 0.05; done; cat cut
+                    reason_kept cut; cat cut
                     """) == "old version\n\"reason\" : \"killed\",\nold version")
             }
         }
@@ -109,7 +109,7 @@ extension MountTests {
         func anAppInASandboxSavesInEveryWay(kind: SaveMount) throws {
             try withSharedMount(kind, prepare: "printf old >doc") { (mount: Mount) throws in
                 #expect(try shell(mount, "doc", """
-                    seen() { for n in $(seq 600); do [ "$(cat doc)" != "$1" ] || { echo "$1"; return; }; sleep 0.05; done; echo "not $1 but $(cat doc)"; }
+                    seen() { expected=$1; eventually '[ "$(cat doc)" = "$expected" ]'; echo "$1"; }
                     inside() {
                         bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev \\
                             --bind "$(dirname "$(dirname "$ONE")")" /documents --chdir "/documents/$(basename "$(dirname "$ONE")")" -- "$@"

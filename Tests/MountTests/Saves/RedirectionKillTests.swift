@@ -14,8 +14,9 @@ extension MountTests {
         static let keepsWhatWasRedirected = ["TERM", "INT", "HUP", "PIPE"]
         static let discards = ["KILL", "SEGV", "ABRT", "BUS", "ILL", "QUIT", "USR1", "ALRM"]
 
-        /// `written(process)`: how far a process has written the document, whose entry the kernel may have dropped. `until(test)` waits.
+        /// `written(process)`: how far a process has written the document, whose entry the kernel may have dropped.
         private static let written = """
+            from waiting import eventually
             def written(process):
                 folder = "/proc/%d/" % process
                 try:
@@ -24,9 +25,6 @@ extension MountTests {
                             return int(open(folder + "fdinfo/" + number).readline().split()[1])
                 except OSError: pass
                 return 0
-            def until(test):
-                end = time.monotonic() + 180
-                while not test() and time.monotonic() < end: time.sleep(0.02)
             """
 
         /// Starts each command, kills it when it has written something, and prints the document's first line.
@@ -39,7 +37,7 @@ extension MountTests {
             for command, name in [\(pairs)]:
                 open("doc", "w").write("old\\n")
                 process = subprocess.Popen(["bash", "-c", command])
-                until(lambda: written(process.pid) > 0)
+                eventually(lambda: written(process.pid) > 0)
                 os.kill(process.pid, getattr(signal, "SIG" + name)); process.wait()
                 content = open("doc").read()
                 lines = content.splitlines()
@@ -86,7 +84,7 @@ extension MountTests {
                         process = subprocess.Popen(["bash", "-c", "vmstat 1 >doc; true"], start_new_session=True)
                         # Two lines of headings and a line of figures.
                         children = lambda: open("/proc/%d/task/%d/children" % (process.pid, process.pid)).read().split()
-                        until(lambda: any(written(int(child)) > 200 for child in children()))
+                        eventually(lambda: any(written(int(child)) > 200 for child in children()))
                         os.killpg(process.pid, signal.SIG\(signal)); process.wait()
                         # vmstat is the shell's child, and may end after it.
                         for attempt in range(3000):

@@ -97,13 +97,9 @@ extension MountTests {
         func tailFollowsALogThatIsCopiedAndTruncated(kind: SaveMount) throws {
             try withMount(kind.account, kind.options, prepare: "touch app.log journal") { (mount: Mount) throws in
                 #expect(try mount.python("""
-                    import os, subprocess, time
+                    import os, subprocess
                     errors = os.environ["T"] + "/errors"
-                    def eventually(test):
-                        end = time.monotonic() + 180
-                        while not test():
-                            assert time.monotonic() < end
-                            time.sleep(0.02)
+                    from waiting import eventually
                     for name in ("app.log", "journal"):
                         writer = open(name, "a", buffering=1)
                         seen = open(os.environ["T"] + "/seen", "w")

@@ -8,6 +8,7 @@ extension MountTests {
         /// `cover(path)` mounts one; nobody reads its device, so that even INIT is not answered.
         private static let covering = #"""
             import ctypes, os, subprocess, time
+            from waiting import eventually
             M, S = os.environ["M"], os.environ["S"]
             libc = ctypes.CDLL(None, use_errno=True)
             covered, devices = [], []
@@ -20,10 +21,6 @@ extension MountTests {
             def uncover():
                 for path in reversed(covered): libc.umount2(path.encode(), 2)
                 for device in devices: os.close(device)
-            def eventually(condition):
-                end = time.monotonic() + 120
-                while not condition() and time.monotonic() < end: time.sleep(0.05)
-                return condition()
             def content(path):
                 with open(path) as file: return file.read()
 
@@ -52,7 +49,7 @@ extension MountTests {
                             os.rename("new", "newer", src_dir_fd=folder, dst_dir_fd=folder)
                         os.write(file, b"z"); os.close(file)
                         with open(S + "/other", "w") as other: other.write("new\n")
-                        print("shown" if eventually(lambda: content(M + "/other") == "new\n") else "hidden")
+                        eventually(lambda: content(M + "/other") == "new\n"); print("shown")
                     finally: uncover()
                     """#, in: "/", limit: .seconds(300))
                 #expect(found == "shown")
@@ -114,7 +111,7 @@ extension MountTests {
                         time.sleep(600)
                         END
                         echo $! >"$T/covering"
-                        until grep -q all "$T/covered"; do sleep 0.1; done
+                        eventually grep -q all "$T/covered"
                         """, in: "/")
                 defer { _ = try? mount.attempt("kill $(cat \"$T/covering\"); umount -l \"$S\"/x \"$S\"/file*", in: "/") }
                 try mount.mount()
