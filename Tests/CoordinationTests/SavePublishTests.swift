@@ -25,6 +25,8 @@ struct SavePublishTests {
         let live = document.open(Document.unknown)
         #expect(document.saves.flushing(live.handle, by: nil) == nil)
         #expect(document.saves.holders(of: Document.original)?.handles == [live.handle])
+        // For which the mount waits.
+        #expect(document.release(live) == nil)
         #expect(document.close(save, by: saver) == .replaced)
     }
 

@@ -40,6 +40,8 @@ extension SaveWorld {
         case .opening(let opening, let version): try open(thread, opening, version)
         case .making(let opening, let request, let working, let moment):
             var saves = saves()
+            var request = request
+            request.mayRetry = mayRetry(opening)
             let decision = saves.begin(request, working: working, at: moment, now: now)
             machine = saves
             if decision.isOn(working) {
@@ -93,12 +95,14 @@ extension SaveWorld {
         var saves = saves()
         document.isEmpty = contents[published]!.isEmpty
         request.facts = document
-        // The mount remembers longer than a document's saves.
-        request.mayRetry = opening.estales == 0 || now < opening.retriedAt + 5_000_000_000
+        request.mayRetry = mayRetry(opening)
         let decision = saves.open(request, now: now)
         machine = saves
         try answer(thread, opening, request, decision)
     }
+
+    /// The mount remembers a retry for longer than the machine.
+    private func mayRetry(_ opening: Opening) -> Bool { opening.estales == 0 || now < opening.retriedAt + 5_000_000_000 }
 
     private func answer(
         _ thread: Thread, _ opening: Opening, _ request: OpenRequest, _ decision: OpenDecision

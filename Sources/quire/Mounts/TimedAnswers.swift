@@ -6,7 +6,7 @@ import Synchronization
 enum TimedAnswers {
     /// Runs `body` for each on a thread of its own. Returns their results, nil for those that have none when the time is over: these threads are
     /// left behind, and end with the process. So `body` may wait in no system call that a signal does not end (`MountServer`).
-    static func run<Subject: Sendable, Result: Sendable>(
+    static func collect<Subject: Sendable, Result: Sendable>(
         _ limit: Duration, for subjects: [Subject], _ body: @escaping @Sendable (Subject) -> Result
     ) -> [Result?] {
         let answers = subjects.map { subject in begin { body(subject) } }
