@@ -76,7 +76,7 @@ extension MountTests {
                 try mount.shell("""
                     as() { local user=$1; shift; setpriv --reuid=$user --regid=$user --clear-groups -- sh -ec "$@"; }
                     as \(Account.alice) 'cd alice; while [ ! -e "$T/stop" ]; do mkdir d; rmdir d; done' & alice=$!
-                    as \(Account.bob) 'for n in $(seq 300); do stat -c %W bob/doc; done' >/dev/null
+                    as \(Account.bob) 'for n in $(seq 300); do stat --cached=never -c %W bob/doc; done' >/dev/null
                     touch "$T/stop"; wait $alice
                     grep -q '^\(Account.bob) getattr /bob/doc$' "$T/record"
                     expect_status 1 grep '^\(Account.alice) getattr /bob' "$T/record"
