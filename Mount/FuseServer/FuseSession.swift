@@ -106,6 +106,8 @@ public final class FuseSession: @unchecked Sendable {
 
     /// Whether the kernel granted passthrough. Known once the first request was served.
     public var passthroughGranted: Bool { channel.passthroughGranted }
+    /// Files whose reads and writes come to the daemon can be mapped shared (Linux 6.6).
+    public var directMapsGranted: Bool { channel.directMapsGranted }
 
     /// The INIT exchange: what the kernel offers and what we take.
     func negotiate(_ connection: UnsafeMutablePointer<fuse_conn_info>) {

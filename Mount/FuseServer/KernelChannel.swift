@@ -20,6 +20,7 @@ final class KernelChannel: Sendable {
         var offeredFlags: UInt32 = 0
         var offeredFlags2: UInt32 = 0
         var passthroughGranted = false
+        var directMapsGranted = false
     }
     private let negotiation = Mutex(Negotiation())
     private let wantsPassthrough: Bool
@@ -31,6 +32,7 @@ final class KernelChannel: Sendable {
     init(wantsPassthrough: Bool) { self.wantsPassthrough = wantsPassthrough }
 
     var passthroughGranted: Bool { negotiation.withLock { $0.passthroughGranted } }
+    var directMapsGranted: Bool { negotiation.withLock { $0.directMapsGranted } }
 
     func received(_ bytes: UnsafeMutableRawPointer, count: Int) {
         guard count >= MemoryLayout<quire_in_header>.size else { return }
@@ -98,6 +100,7 @@ final class KernelChannel: Sendable {
             if state.offeredFlags2 & QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP != 0 {
                 answer.pointee.flags |= QUIRE_FUSE_INIT_EXT
                 answer.pointee.flags2 |= QUIRE_FUSE_DIRECT_IO_ALLOW_MMAP
+                state.directMapsGranted = true
             }
             return true
         }

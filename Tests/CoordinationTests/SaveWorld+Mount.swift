@@ -299,7 +299,7 @@ extension SaveWorld {
 
     /// Starts the publication at `index`, or ends it.
     func publish(_ index: Int) throws {
-        guard let plan = publications[index].plan else {
+        guard let planned = publications[index].plan else {
             guard !publications.contains(where: { $0.plan != nil }) else { return }
             return try start(index)
         }
@@ -311,6 +311,7 @@ extension SaveWorld {
             try carryOut(machine!.failed(working, errno: 5, now: now)) { _ in }
             return try publication.done(5)
         }
+        let plan = staying(planned, working, links, &machine!)
         note("publish \(working.rawValue) \(publication.cause) \(plan.mode)")
         meet("publish: \(publication.cause) \(plan.mode)")
         let writers = machine!.published(working)
@@ -342,14 +343,10 @@ extension SaveWorld {
         case .discard(let reason):
             try ended(working, reason)
             try publications.remove(at: index).done(reason.errno)
-        case .publish(let planned):
-            let plan = staying(planned, working, links, &machine!)
+        case .publish(let plan):
             publications[index].plan = plan
             try require(links > 0 && plan.replaced == published, "\(plan.replaced) is not the document")
-            if plan.mode == .replace {
-                if plan.keepsReplaced != nil { meet("keep") }
-                try require(links == 1, "a hard link was split")
-            }
+            if plan.mode == .replace, plan.keepsReplaced != nil { meet("keep") }
             let truth = truths[working]!
             let hasJoined = contents[working]!.contains(where: \.isJoined)
             if cause == .closed {

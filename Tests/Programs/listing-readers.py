@@ -1,7 +1,7 @@
 # `exercise` reads a folder by several readers in pieces of random sizes; between two pieces names are made and removed, others
 # list the folder, and the kernel's caches are reclaimed. It answers the readings that missed one of the stable names or saw it
 # twice. `every_size` does the same by one reader for each size of pieces, from that of the largest entry to that of them all.
-# 
+#
 # Runs as the mount's user, in the mount, beside a process of root's.
 import ctypes, os, random, struct, subprocess
 libc = ctypes.CDLL(None, use_errno=True)

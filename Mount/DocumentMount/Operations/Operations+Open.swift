@@ -163,7 +163,7 @@ extension MountedFileSystem {
         if status.st.st_nlink == 0, mayRetry, !readsPublished { try saves.retryRemoved(node, flags: flags, caller) }
         let isElsewhere = served !== node
         let isHost = isElsewhere || node.hostedWritings.load(ordering: .sequentiallyConsistent) > 0
-        let content = isHost ? nil : contentToStore(of: node, descriptor, status, flags: flags)
+        let content = isHost || node.hasHostedSaves ? nil : contentToStore(of: node, descriptor, status, flags: flags)
         let registered = register(
             node, descriptor, flags: flags, caller, before: status, isNew: false, FileHandle.Decision(isElsewhere: isElsewhere),
             isAmongSaves: readsPublished || isKnown, content: content, lastPage: isHost ? lastPage(of: descriptor, status) : nil)

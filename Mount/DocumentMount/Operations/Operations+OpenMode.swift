@@ -43,7 +43,7 @@ extension MountedFileSystem {
         let isWritable = flags & O_ACCMODE != O_RDONLY
         let keepsSetIDBits = isWritable && Self.hasSetIDBits(before)
         // To ask costs a read of /proc at times.
-        let hasHostedSaves = node.saved.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false
+        let hasHostedSaves = node.hasHostedSaves
         let mayMatter = isWritable
             ? decision.reason == .notTruncating || decision.isElsewhere
             : hasHostedSaves || !isPassthroughOn || Self.isSmall(before, flags)
@@ -53,7 +53,7 @@ extension MountedFileSystem {
         let mayLackRoom = isWritable && decision.reason == .notTruncating && isPassthroughOn
             && before.map { !saves.store.hasPlentyOfRoom(for: descriptor, $0) } ?? false
         // By the kernel's pages it would read to the size that a save by another handle gives the inode.
-        let readsPastPages = isRelay || hasHostedSaves && !isWritable
+        let readsPastPages = isRelay || hasHostedSaves && !isWritable && session.current?.directMapsGranted ?? false
         var decision = decision
         decision.isRelays = isRelay && isWritable
         return node.state.withLock { state in

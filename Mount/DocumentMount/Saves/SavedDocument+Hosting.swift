@@ -78,6 +78,11 @@ extension SavedDocument {
     }
 }
 
+extension Node {
+    /// Whether handles of the document have written another version's file by the inode of one.
+    var hasHostedSaves: Bool { saved.load()?.hasHostedSaves.load(ordering: .relaxed) ?? false }
+}
+
 extension SaveService {
     /// Waits for programs whose open for reading the kernel retries in the document, to open the published version: the kernel retries an open
     /// once. With no lock held.

@@ -56,7 +56,7 @@ public struct GroupPublication: Sendable {
             id = nil
         } else {
             for folder in Self.folders(of: changes) { try Self.sync(folder) }
-            id = try versions.intents.begin(steps.map(\.item))
+            id = try versions.pending.begin(steps.map(\.item))
         }
     }
 
@@ -144,12 +144,12 @@ public struct GroupPublication: Sendable {
         for step in steps where step.item.old != nil { WorkingCopy.unlink((step.change.folder, step.item.hidden)) }
         guard let id else { return }
         for folder in Self.folders(of: steps.map(\.change)) { try? Self.sync(folder) }
-        try? versions.intents.finish(id)
+        try? versions.pending.finish(id)
     }
 
     /// It is not to be. The staged versions stay where they are.
     public func abandon() {
-        if let id, !isStuck { try? versions.intents.finish(id) }
+        if let id, !isStuck { try? versions.pending.finish(id) }
     }
 
     // MARK: - System calls

@@ -68,10 +68,10 @@ final class PublicationLog: Sendable {
         _ = try check(cl_fsync(readable.number, 0))
     }
 
-    /// When this returns, a crash of anything is followed by `leftOver` telling of the intent.
-    func begin(_ intent: PendingPublication) throws(Errno) -> Lease {
-        let id = try begin { [intent.record($0)] }
-        return Lease(log: self, id: id, until: intent.until)
+    /// When this returns, a crash of anything is followed by `leftOver` telling of the publication.
+    func begin(_ publication: PendingPublication) throws(Errno) -> Lease {
+        let id = try begin { [publication.record($0)] }
+        return Lease(log: self, id: id, until: publication.until)
     }
 
     /// The same of what is to be published together. Ended by `finish`.
@@ -98,7 +98,7 @@ final class PublicationLog: Sendable {
     /// For going on with what an earlier daemon began.
     func lease(of id: UInt64) -> Lease { Lease(log: self, id: id, until: 0) }
 
-    /// The right to write to an intent's document, for some seconds at a time: a modification after that was somebody else's.
+    /// The right to write to a publication's document, for some seconds at a time: a modification after that was somebody else's.
     struct Lease {
         fileprivate let log: PublicationLog
         fileprivate let id: UInt64
@@ -115,12 +115,12 @@ final class PublicationLog: Sendable {
             try? log.append([RecordLine(["until", id, until])])
         }
 
-        /// The document is whole, or the intent given up. The version's hidden name is gone: that ends it, whatever the log says.
+        /// The document is whole, or the publication given up. The version's hidden name is gone: that ends it, whatever the log says.
         func finish() { try? log.finish(id) }
     }
 
     func finish(_ id: UInt64) throws(Errno) {
-        // Under the lock: another intent must not be appended and then cut off. Nobody waits here but other publishers in place.
+        // Under the lock: another publication must not be appended and then cut off. Nobody waits here but other publishers in place.
         let result = state.withLock { state in
             state.open.remove(id)
             return Result { () throws(Errno) in

@@ -8,10 +8,10 @@ extension VersionStore {
     /// Does again what of a logged group was not done. What stands for another file, or was edited, by now stays, and the version
     /// goes to the kept ones. May be cut short and done again.
     func completeGroups(_ recovery: inout Recovery) {
-        for (id, items) in intents.leftOverGroups.sorted(by: { $0.key < $1.key }) {
+        for (id, items) in pending.leftOverGroups.sorted(by: { $0.key < $1.key }) {
             do throws(Errno) {
                 for item in items { try complete(item, &recovery) }
-                try intents.finish(id)
+                try pending.finish(id)
             } catch {
                 recovery.failed += 1
                 recovery.reason = error

@@ -26,10 +26,10 @@ extension VersionStore {
     public func completeIntents() -> Recovery {
         var recovery = Recovery()
         completeGroups(&recovery)
-        for (id, intent) in intents.leftOver.sorted(by: { $0.key < $1.key }) {
+        for (id, publication) in pending.leftOver.sorted(by: { $0.key < $1.key }) {
             do throws(Errno) {
-                var lease = intents.lease(of: id)
-                try complete(intent, &lease, &recovery)
+                var lease = pending.lease(of: id)
+                try complete(publication, &lease, &recovery)
                 lease.finish()
             } catch {
                 recovery.failed += 1
@@ -44,7 +44,7 @@ extension VersionStore {
     /// Ends early, between two folders, when `goesOn` says no; what is left is for the next time.
     public func sweep(goesOn: () -> Bool = { true }) -> Recovery {
         var recovery = Recovery()
-        let unfinished = Set(intents.leftOver.values.map(\.hidden) + intents.leftOverGroups.values.joined().map(\.hidden))
+        let unfinished = Set(pending.leftOver.values.map(\.hidden) + pending.leftOverGroups.values.joined().map(\.hidden))
         let walk = FolderWalk(store)
         do throws(Errno) {
             while goesOn(), let visit = try walk.next() {
@@ -79,28 +79,28 @@ extension VersionStore {
     }
 
     private func complete(
-        _ intent: PendingPublication, _ lease: inout PublicationLog.Lease, _ recovery: inout Recovery
+        _ publication: PendingPublication, _ lease: inout PublicationLog.Lease, _ recovery: inout Recovery
     ) throws(Errno) {
-        guard let (folder, path) = try place(of: intent.hidden, in: intent.folder) else { return }
-        let version = try Self.opened(intent.hidden, in: folder)
-        guard let document = try document(of: intent, near: folder) else {
-            try keep(version, path.appending(intent.name), .removed)
+        guard let (folder, path) = try place(of: publication.hidden, in: publication.folder) else { return }
+        let version = try Self.opened(publication.hidden, in: folder)
+        guard let document = try document(of: publication, near: folder) else {
+            try keep(version, path.appending(publication.name), .removed)
             recovery.kept += 1
-            WorkingCopy.unlink((folder, intent.hidden))
+            WorkingCopy.unlink((folder, publication.hidden))
             return
         }
         let status = try FileStatus(of: document)
         let modified = saturatedNanoseconds(status.st.st_mtim)
-        let isUntouched = modified == intent.modified && Int64(status.st.st_size) == intent.size
-        if isUntouched || modified >= intent.started && modified <= intent.until {
+        let isUntouched = modified == publication.modified && Int64(status.st.st_size) == publication.size
+        if isUntouched || modified >= publication.started && modified <= publication.until {
             try FileCopy.copy(version, to: document) { lease.renew() }
             _ = try check(cl_fsync(document.number, 0))
             recovery.completed += 1
         } else {
-            try keep(version, path.appending(intent.name), .edited)
+            try keep(version, path.appending(publication.name), .edited)
             recovery.kept += 1
         }
-        WorkingCopy.unlink((folder, intent.hidden))
+        WorkingCopy.unlink((folder, publication.hidden))
     }
 
     func keep(_ file: Descriptor, _ document: StorePath, _ reason: KeptVersion.Reason) throws(Errno) {
@@ -120,9 +120,9 @@ extension VersionStore {
         return nil
     }
 
-    /// The intent's document, open for writing: under its name, else wherever it was moved to. Nil if it is nowhere.
-    private func document(of intent: PendingPublication, near folder: Descriptor) throws(Errno) -> Descriptor? {
-        if let document = try Self.document(of: intent, intent.name, in: folder) { return document }
+    /// The publication's document, open for writing: under its name, else wherever it was moved to. Nil if it is nowhere.
+    private func document(of publication: PendingPublication, near folder: Descriptor) throws(Errno) -> Descriptor? {
+        if let document = try Self.document(of: publication, publication.name, in: folder) { return document }
         let walk = FolderWalk(store)
         while let visit = try walk.next() {
             var found: [EntryName] = []
@@ -131,17 +131,17 @@ extension VersionStore {
                 return true
             }
             for name in found {
-                if let document = try Self.document(of: intent, name, in: visit.descriptor) { return document }
+                if let document = try Self.document(of: publication, name, in: visit.descriptor) { return document }
             }
         }
         return nil
     }
 
     private static func document(
-        of intent: PendingPublication, _ name: EntryName, in folder: Descriptor
+        of publication: PendingPublication, _ name: EntryName, in folder: Descriptor
     ) throws(Errno) -> Descriptor? {
         guard let status = try? FileStatus(of: name, in: folder),
-            UInt64(status.st.st_ino) == intent.inode, status.birth_ns == intent.birth
+            UInt64(status.st.st_ino) == publication.inode, status.birth_ns == publication.birth
         else { return nil }
         return try name.withCString { (text) throws(Errno) in
             try Descriptor.named(text, in: folder, flags: O_WRONLY | O_NOFOLLOW | O_NONBLOCK)

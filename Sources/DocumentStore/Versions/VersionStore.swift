@@ -9,7 +9,7 @@ public final class VersionStore: Sendable {
     let names = HiddenNames()
     public let leftNames = LeftNames()
     let fileSystems = FileSystems()
-    let intents: PublicationLog
+    let pending: PublicationLog
     public let kept: KeptVersions
 
     /// File systems may refuse a write of so many bytes as a whole where less room is left: XFS reserves blocks for 1,024 pages.
@@ -32,7 +32,7 @@ public final class VersionStore: Sendable {
     ) throws(Errno) {
         self.store = store
         let state = try Descriptor(opening: stateFolder, flags: O_RDONLY | O_DIRECTORY)
-        intents = try PublicationLog(in: state)
+        pending = try PublicationLog(in: state)
         kept = try KeptVersions(in: state, limits: limits, shares: shares, told: told)
     }
 

@@ -7,7 +7,7 @@ extension WorkingCopy {
     /// Makes this copy's content that of the document's own inode: for who goes on using that inode, a `tail -f`, a live
     /// writer, a second name. Who reads meanwhile may see a part of each version.
     ///
-    /// The copy is named and the intent logged first, both durably: a crash from then on is completed at the next mount. Costs
+    /// The copy is named and the publication logged first, both durably: a crash from then on is completed at the next mount. Costs
     /// three syncs and the copying; must not be called where others wait. Afterwards the copy is as discarded.
     ///
     /// - Parameters:
@@ -81,7 +81,7 @@ extension WorkingCopy {
         }
         let identity = FileIdentity(status)
         let started = cl_realtime_coarse_ns()
-        let intent = PendingPublication(
+        let publication = PendingPublication(
             folder: path.parent, name: name, hidden: hidden.name, inode: identity.inode, birth: identity.birth,
             size: Int64(status.st.st_size), modified: saturatedNanoseconds(status.st.st_mtim), started: started,
             until: started + PublicationLog.Lease.length)
@@ -89,12 +89,12 @@ extension WorkingCopy {
         do throws(Errno) {
             _ = try check(cl_fsync(file.number, 0))
             try makeDurable(namesIn: hidden.folder)
-            lease = try versions.intents.begin(intent)
+            lease = try versions.pending.begin(publication)
         } catch {
             dropName()
             throw error
         }
-        // Also when it failed: nobody is to complete this later, over what was written since. An intent without its version is
+        // Also when it failed: nobody is to complete this later, over what was written since. A publication without its version is
         // none, so the name goes first.
         defer {
             dropName()

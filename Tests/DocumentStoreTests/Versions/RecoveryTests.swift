@@ -39,7 +39,7 @@ import Testing
         return try check(result) == 1
     }
 
-    /// Kills `body` at each of its system calls in turn, mounts again and calls `verify` with the number, and whether an intent
+    /// Kills `body` at each of its system calls in turn, mounts again and calls `verify` with the number, and whether a publication
     /// stood in the log then.
     static func killedEverywhere(
         _ base: String, leaves names: [[String]] = [["doc"]],

@@ -12,7 +12,7 @@ struct ShellPreludeTests {
     private func run(_ script: String) throws -> ProgramResult {
         try runProgram(
             "bash", ["-c", ". \"$PRELUDE\"; " + script],
-            environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "PRELUDE": Products.folder + "/programs/prelude.sh"])
+            environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "PRELUDE": Products.folder + "/programs/prelude.sh", "F": folder.path(".")])
     }
 
     @Test(arguments: [
@@ -53,8 +53,8 @@ struct ShellPreludeTests {
     @Test(arguments: [
         "expect_status 4 sh -c 'exit 4'", "expect_status 0 true", "expect_fails false", "f() { return 5; }; expect_status 5 f",
         "expect_equal 'a b' 'a b'", "true & expect_ended $!", "[ 1 = 1 ]", "if false; then :; fi", "false || true",
-        "(sleep 0.1; touch \"$PRELUDE.made\") & eventually [ -e \"$PRELUDE.made\" ]; wait",
-        "watching \"$PRELUDE.heard\" \"${PRELUDE%/*}\"; touch \"${PRELUDE%/*}/new\"; eventually grep -q new \"$PRELUDE.heard\"; kill $watcher",
+        "(sleep 0.1; touch $F/made) & eventually [ -e $F/made ]; wait",
+        "watching $F/heard $F; touch $F/new; eventually grep -q new $F/heard; kill $watcher",
     ])
     func whatHoldsLetsItGoOn(script: String) throws {
         let ended = try run(script + "; echo on")

@@ -70,7 +70,7 @@ extension MountTests {
             }
         }
 
-        /// STATX, by which the kernel asks for the time of birth, does not come through libfuse.
+        /// STATX, by which Linux 6.6 and newer ask for the time of birth, does not come through libfuse.
         @Test func theTimeOfBirthIsAskedForAsTheUserWhoAsks() throws {
             try withAskedDisk { (mount: Mount) throws in
                 try mount.shell("""

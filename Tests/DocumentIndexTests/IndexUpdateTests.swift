@@ -4,7 +4,7 @@ import StorePrimitives
 import Synchronization
 import Testing
 
-@Suite struct ChangeTests {
+@Suite struct IndexUpdateTests {
     let folder = try! StateFolder()
     let index: DocumentIndex
 
