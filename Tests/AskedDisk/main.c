@@ -1,6 +1,6 @@
-// A disk that notes who asks: a folder once more, with a record of as which user each request came for a change, or for attributes, one a line: user,
-// request, path. One user has no inode left of a quota: what would make one for it is refused with EDQUOT. Otherwise it asks nobody for
-// a permission, as a server does that trusts its client.
+// A disk that notes the users of requests: a folder once more, with a record of each request for a change or for attributes, one a line:
+// user, request, path. One user has no inode left of a quota: what would make one for it is refused with EDQUOT. Otherwise it asks nobody
+// for a permission, as a server does that trusts its client.
 //
 //   AskedDisk FOLDER RECORD USER-WITHOUT-ROOM MOUNTPOINT [FUSE OPTION...]
 #define FUSE_USE_VERSION 35

@@ -108,6 +108,14 @@ final class DrivenDocument {
         return carryOut(saves.flush(file.handle, facts))
     }
 
+    /// close(2) of the last descriptor, up to what is to be done then: that is not carried out.
+    func flush(_ file: Opened, by caller: SaveCaller) -> SaveStep {
+        _ = saves.flushing(file.handle, by: caller.process)
+        var facts = FlushFacts()
+        facts.closed = [file.handle]
+        return saves.flush(file.handle, facts)
+    }
+
     /// - Parameter death: how the save's opener has ended.
     func release(_ file: Opened, _ death: Death = .none) -> Ended? {
         carryOut(saves.release(file.handle, openerDeath: death))

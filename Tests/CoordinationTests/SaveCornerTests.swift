@@ -14,10 +14,7 @@ struct SaveCornerTests {
             for step in 0...2 {
                 let document = Document()
                 let save = document.open(shell)
-                _ = document.saves.flushing(save.handle, by: shell.process)
-                var facts = FlushFacts()
-                facts.closed = [save.handle]
-                _ = document.saves.flush(save.handle, facts)
+                _ = document.flush(save, by: shell)
                 if step > 0 { _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now) }
                 if step > 1 { _ = document.saves.published(save.version) }
                 let file = document.open(other, flags, starting: Document.original)

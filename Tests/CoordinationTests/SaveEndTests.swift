@@ -84,10 +84,7 @@ struct SaveEndTests {
         for isWritten in [false, true] {
             let document = Document()
             let save = document.open(saver)
-            _ = document.saves.flushing(save.handle, by: saver.process)
-            var facts = FlushFacts()
-            facts.closed = [save.handle]
-            let step = document.saves.flush(save.handle, facts)
+            let step = document.flush(save, by: saver)
             #expect(step == .publish(save.version, .closed))
             // Its descriptor had been passed to another process.
             let stranger = Document.process(30)
@@ -101,10 +98,7 @@ struct SaveEndTests {
     @Test func whoOpensItBetweenDecisionAndPublicationKeepsItOpen() {
         let document = Document()
         let save = document.open(saver)
-        _ = document.saves.flushing(save.handle, by: saver.process)
-        var facts = FlushFacts()
-        facts.closed = [save.handle]
-        let step = document.saves.flush(save.handle, facts)
+        let step = document.flush(save, by: saver)
         #expect(step == .publish(save.version, .closed))
         let again = document.open(Document.process(10, thread: 11))
         #expect(again.version == save.version)

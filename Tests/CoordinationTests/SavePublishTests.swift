@@ -70,10 +70,7 @@ struct SavePublishTests {
     @Test func aTruncatingOpenDuringThePublicationIsASaveOfItsOwn() {
         let document = Document()
         let save = document.open(saver)
-        _ = document.saves.flushing(save.handle, by: saver.process)
-        var facts = FlushFacts()
-        facts.closed = [save.handle]
-        #expect(document.saves.flush(save.handle, facts) == .publish(save.version, .closed))
+        #expect(document.flush(save, by: saver) == .publish(save.version, .closed))
         _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now)
         let second = document.open(Document.process(10, thread: 11), starting: save.version)
         #expect(second.version != save.version)
@@ -114,10 +111,7 @@ struct SavePublishTests {
     @Test func whoBeginsOnAVersionThatIsBeingPublishedHasSeenIt() {
         let document = Document()
         let save = document.open(saver)
-        _ = document.saves.flushing(save.handle, by: saver.process)
-        var facts = FlushFacts()
-        facts.closed = [save.handle]
-        #expect(document.saves.flush(save.handle, facts) == .publish(save.version, .closed))
+        #expect(document.flush(save, by: saver) == .publish(save.version, .closed))
         _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now)
         let second = document.open(other)
         _ = document.saves.published(save.version)
@@ -137,10 +131,7 @@ struct SavePublishTests {
     @Test func aFailureToPublishIsTheCloseErrorAndKeepsTheContent() {
         let document = Document()
         let save = document.open(saver)
-        _ = document.saves.flushing(save.handle, by: saver.process)
-        var facts = FlushFacts()
-        facts.closed = [save.handle]
-        let step = document.saves.flush(save.handle, facts)
+        let step = document.flush(save, by: saver)
         #expect(document.carryOut(step, errno: 28) == .discarded(.publishFailed(28)))
         #expect(document.saves.isIdle)
         #expect(document.saves.published == Document.original)
@@ -157,10 +148,7 @@ struct SavePublishTests {
     @Test func aFailedPublicationGoesOnForWhoHasOpenedItMeanwhile() {
         let document = Document()
         let save = document.open(saver)
-        _ = document.saves.flushing(save.handle, by: saver.process)
-        var facts = FlushFacts()
-        facts.closed = [save.handle]
-        #expect(document.saves.flush(save.handle, facts) == .publish(save.version, .closed))
+        #expect(document.flush(save, by: saver) == .publish(save.version, .closed))
         _ = document.saves.plan(save.version, for: .closed, hasName: true, now: document.now)
         let late = document.open(other, [.writes], starting: Document.original)
         #expect(document.saves.failed(save.version, errno: 5, now: document.now) == .none)

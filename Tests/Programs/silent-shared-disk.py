@@ -1,6 +1,7 @@
 # On a file system of the test's own (`HostileFileSystemTests.innerDisk`) that answers no more `when` a file in it was written, is
 # opened or made, or is claimed: a program elsewhere in the mount goes on.
 import subprocess, time
+from waiting import eventually
 def serve():
     looked = 0
     while True:
@@ -41,7 +42,7 @@ try:
         beside(lambda: subprocess.run(["quire", "coordinate", "--read", M + "/inner", "--write", M + "/inner/file", "--", "true"]))
         beside(lambda: subprocess.run(["quire", "coordinate", "--read", M, "--", "true"]))
     end = time.monotonic() + 180
-    while not os.path.exists(T + "/silent"): assert time.monotonic() < end; time.sleep(0.01)
+    eventually(lambda: os.path.exists(T + "/silent"))
     print("silent")
     def work():
         os.chdir(M)

@@ -18,7 +18,7 @@ public enum DiscardReason: Hashable, Sendable {
         }
     }
 
-    /// What the close that ends the save answers.
+    /// The error of the close(2) that ends the save; nil for none.
     public var errno: Int32? {
         switch self {
         case .writeFailed(let errno), .publishFailed(let errno): errno
@@ -39,7 +39,7 @@ public enum DiscardReason: Hashable, Sendable {
     }
 }
 
-/// What is to be done about a save. A `publish` is carried out by `plan` and what it says.
+/// The next step of a save. `plan` says how to carry a `publish` out.
 public enum SaveStep: Hashable, Sendable {
     case none
     case publish(VersionID, PublishCause)

@@ -1,7 +1,7 @@
 /// Handles that have seen a FLUSH and no RELEASE: perhaps closed, perhaps not.
 public struct HoldersQuestion: Hashable, Sendable {
     public let handles: Set<SaveHandle>
-    /// Who is known to have had a descriptor. Others may have inherited one from them.
+    /// Processes that are known to have had a descriptor. Others may have inherited one from them.
     public let processes: Set<SaveProcess>
 
     public init(handles: Set<SaveHandle>, processes: Set<SaveProcess>) {
@@ -10,13 +10,13 @@ public struct HoldersQuestion: Hashable, Sendable {
     }
 }
 
-/// What a FLUSH on a working copy has to find out.
+/// The question that the mount answers for each FLUSH on a working copy.
 public struct FlushQuestion: Hashable, Sendable {
     public let working: VersionID
     public let opener: SaveProcess
     /// A relay closes what its clients have closed. What it has open when it exits was cut off: that counts as killed.
     public let isRelayed: Bool
-    /// Who might still have it open; nil if there is no need to look, because somebody has.
+    /// Processes that may still have it open; nil if another handle is open for certain, so that no search is needed.
     public let holders: HoldersQuestion?
 
     public init(working: VersionID, opener: SaveProcess, isRelayed: Bool = false, holders: HoldersQuestion?) {
@@ -27,7 +27,7 @@ public struct FlushQuestion: Hashable, Sendable {
     }
 }
 
-/// What was found out.
+/// The answer to a `FlushQuestion`.
 public struct FlushFacts: Hashable, Sendable {
     public var death: Death
     /// How the save's opener has ended, as far as that is known: as `death`, if the FLUSH is the opener's.

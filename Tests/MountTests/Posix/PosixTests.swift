@@ -75,7 +75,7 @@ extension MountTests {
 
     /// Random operations, many of them.
     struct ExerciserTests {
-        private static let operations = isLongRun ? 1_000_000 : 40_000
+        private static let operations = isLongRun ? 1_000_000 : 100_000
 
         static let mounts: [(Account, [String])] = [
             (.root, Account.root.options), (.root, Account.root.options + ["passthrough=off"]), (.user, []),

@@ -48,7 +48,7 @@ extension MountTests {
         }
 
         /// The daemon of 2bf7daa died of the second walk down.
-        @Test(arguments: Account.allCases, isLongRun ? [(30_000, 1), (3_000, 255)] : [(8_000, 1), (1_000, 255)])
+        @Test(arguments: Account.allCases, [(30_000, 1), (3_000, 255)])
         func deepTreesAreServed(account: Account, size: (levels: Int, nameLength: Int)) throws {
             let name = String(repeating: "d", count: size.nameLength)
             try withMount(account, prepare: Self.prepare(size.levels, name)) { mount in
