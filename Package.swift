@@ -30,10 +30,13 @@ let package = Package(
                 "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
+        // What is searched for: text and its meaning.
+        .target(
+            name: "QueryLanguage", dependencies: ["CLinux", .product(name: "SystemPackage", package: "swift-system")]),
         .target(
             name: "DocumentIndex",
             dependencies: [
-                "StorePrimitives",
+                "StorePrimitives", "QueryLanguage", "CLinux",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -103,7 +106,7 @@ let package = Package(
         .target(
             name: "DocumentMount",
             dependencies: [
-                "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering",
+                "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "QueryLanguage", "DocumentIndex", "DocumentRendering",
                 "MountProtocol", "WorkerProtocol", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -117,8 +120,8 @@ let package = Package(
         .executableTarget(
             name: "quire",
             dependencies: [
-                "DocumentMount", "FuseServer", "Coordination", "DocumentStore", "DocumentIndex", "DocumentRendering", "WorkerProtocol",
-                "MountServer", "MountClient", "MountProtocol", "StorePrimitives", "CLinux", "CGio", "CSixel", "HelpTopics",
+                "DocumentMount", "FuseServer", "Coordination", "DocumentStore", "QueryLanguage", "DocumentIndex", "DocumentRendering",
+                "WorkerProtocol", "MountServer", "MountClient", "MountProtocol", "StorePrimitives", "CLinux", "CGio", "CSixel", "HelpTopics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -129,7 +132,8 @@ let package = Package(
         .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),
         .executableTarget(name: "SketchPictures", dependencies: ["DocumentKit"], path: "Sources/Examples/SketchPictures"),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "StorePrimitives", "TestSupport"]),
-        .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "StorePrimitives", "TestSupport"]),
+        .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage"]),
+        .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "QueryLanguage", "StorePrimitives", "TestSupport"]),
         .testTarget(
             name: "DocumentStoreTests",
             dependencies: [

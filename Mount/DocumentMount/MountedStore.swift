@@ -22,6 +22,7 @@ public final class MountedStore: Sendable {
     private let kernelNames: KernelNames
     let tagFolders: TagFolders
     let recents: RecentsFolder
+    let search: StoreSearch
     let versions: VersionStore
     /// Whether the mount is going away: long work gives up.
     let isEnding = Atomic(false)
@@ -63,11 +64,13 @@ public final class MountedStore: Sendable {
         tagFolders = TagFolders(
             tags: tags, indexer: indexer, access: access, shares: shares, prefixes: [configuration.mountPoint, configuration.store])
         recents = RecentsFolder(indexer: indexer, access: access, shares: shares)
+        search = StoreSearch(indexer: indexer, access: access)
         let virtualFolders: VirtualFolders.Parts? =
             configuration.options.virtualFolders == .off
             ? nil
             : VirtualFolders.Parts(
                 recents: recents, tags: TagFolder(tagFolders, tags: [], place: []),
+                search: SearchFolder(search: search, indexer: indexer, shares: shares),
                 thumbnailer: Thumbnailer(
                     folder: configuration.thumbnailFolder, providers: ProviderTable(),
                     workerProgram: configuration.workerProgram, threads: sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN)), log: log,

@@ -15,6 +15,8 @@ extension DocumentIndex {
             case (.tags, nil): Int(clamping: try db.integer("SELECT count(*) FROM tag") ?? 0)
             case (.keptTags, let account?): try Room.sum("count(*)", "tag_keeper", of: account, accounts, db)
             case (.keptTags, nil): Int(clamping: try db.integer("SELECT count(*) FROM tag_keeper") ?? 0)
+            case (.savedSearches, let account?): try Room.sum("count(*)", "saved_search", of: account, accounts, db)
+            case (.savedSearches, nil): Int(clamping: try db.integer("SELECT count(*) FROM saved_search") ?? 0)
             default: 0
             }
         }

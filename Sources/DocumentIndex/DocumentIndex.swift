@@ -51,6 +51,8 @@ public final class DocumentIndex: Sendable {
     /// Documents for which their owners had no room, since the last scan of the whole store began.
     let leftOut = Atomic<Int>(0)
 
+    let searchTable = SearchTable()
+
     /// The scan pass under way. A leaf lock: nothing is taken under it. Changed only inside write transactions.
     let scan = Mutex(ScanState())
 
@@ -208,7 +210,7 @@ public final class DocumentIndex: Sendable {
     }
 
     /// Sorts the error; damage met in use is noted beside the file so that the next opening checks it.
-    private func report(_ error: any Error) -> IndexError {
+    func report(_ error: any Error) -> IndexError {
         let error = IndexError(error, path: path)
         if case .corrupt = error { IndexFiles(path: path).suspect() }
         return error

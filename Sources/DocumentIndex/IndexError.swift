@@ -21,6 +21,8 @@ public enum IndexError: Error, Equatable, Sendable {
     case noSuchTag(Tag)
     /// A tag cannot be renamed to one nested in itself.
     case tagInsideItself(Tag)
+    /// A search was given up.
+    case searchTooLong
     /// Any other answer of the database.
     case database(code: Int32, message: String)
 
@@ -72,6 +74,7 @@ extension IndexError: CustomStringConvertible {
         case .scanSuperseded: "a newer scan pass has begun"
         case .noSuchTag(let tag): "no such tag: \(tag)"
         case .tagInsideItself(let tag): "a tag cannot be renamed into itself: \(tag)"
+        case .searchTooLong: "the search took too long and was given up: make the query narrower"
         case .database(let code, let message): "the index's database answered \(code): \(message)"
         }
     }

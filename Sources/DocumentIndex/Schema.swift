@@ -13,6 +13,7 @@ enum Schema {
 
     static let tables: Set<String> = [
         "document", "folder", "share", "tag", "tag_keeper", "document_tag", "recent", "recent_before", "tag_removal_batch", "tag_removal",
+        "saved_search",
     ]
 
     /// Step n leads from version n to n + 1. A step that was ever released is never changed.
@@ -21,6 +22,7 @@ enum Schema {
         { try addCreatorsAndNames(to: $0) },
         { try $0.execute(sql: "CREATE INDEX tag_keeper_user ON tag_keeper (uid)") },
         { try addFolders(to: $0) },
+        { try $0.execute(sql: "CREATE TABLE saved_search (uid INTEGER NOT NULL, name BLOB NOT NULL, PRIMARY KEY (uid, name)) WITHOUT ROWID") },
     ]
 
     private static let documentsTagsAndRecents = """

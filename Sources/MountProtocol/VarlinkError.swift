@@ -33,6 +33,10 @@ public struct VarlinkError: Error, Hashable, Sendable {
             case .notFound(let what): .mount("NotFound", ["what": .text(what)])
             case .permissionDenied(let what): .mount("PermissionDenied", ["what": .text(what)])
             case .invalidParameter(let parameter): .invalidParameter(parameter)
+            case .invalidQuery(let message, let range):
+                VarlinkError(
+                    name: "\(SearchInterface.name).InvalidQuery",
+                    parameters: ["message": .text(message), "start": .number(range.lowerBound), "end": .number(range.upperBound)])
             case .failed(let message): .mount("Failed", ["message": .text(message)])
             case .timedOut(let message): .claim("TimedOut", ["message": .text(message)])
             case .notPublished(let message): .claim("NotPublished", ["message": .text(message)])

@@ -20,6 +20,7 @@ struct CallDispatcher: Sendable {
         let own = [
             MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service),
             CoordinationInterface.interface(service), PresenterInterface.interface(service), ThumbnailInterface.interface(service),
+            SearchInterface.interface(service),
         ]
         methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }

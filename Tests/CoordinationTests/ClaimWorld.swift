@@ -1,5 +1,6 @@
 import Coordination
 import StorePrimitives
+import TestSupport
 
 /// A second, naive account of claims: a list in the order they came, of which each question is answered by going through all
 /// of it. Paths are compared as text, processes by following their parents.

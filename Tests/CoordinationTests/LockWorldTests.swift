@@ -1,4 +1,5 @@
 import Coordination
+import TestSupport
 import Testing
 
 /// Random worlds of processes that lock, wait, close and are killed, against a naive account of the same.

@@ -1,4 +1,5 @@
 import Coordination
+import TestSupport
 
 /// A world in which processes save one document: the kernel, the mount's part and the processes, as plain as they can
 /// be told. It knows what is true (who holds what, who died of what, which bytes are where), drives the machine as the

@@ -44,6 +44,21 @@ struct ServiceServerTests {
         }
     }
 
+    @Test func aSearchSaysWhatIsWrongWithAQueryAndWhere() throws {
+        try withServer { socket, mount in
+            let connection = try ServiceConnection(to: socket)
+            let found = try connection.call(SearchInterface.search, .init(query: "a b", limit: 1_000_000, order: "name"))
+            #expect(found == FoundDocuments(documents: [FoundDocument(path: DocumentPath([0x2f, 0xff]), size: 1 << 40, modified: 1.5)], more: true))
+            #expect(try connection.call(SearchInterface.search, .init(query: "x")).more)
+            #expect(mount.asked.withLock { $0 } == ["search a b 20000 name", "search x 100 -"])
+            let wrong = VarlinkError(
+                name: "org.quire.Search.InvalidQuery",
+                parameters: ["message": .text("this parenthesis is not closed"), "start": .number(0), "end": .number(1)])
+            #expect(throws: ServiceCallError.refused(wrong)) { try connection.call(SearchInterface.search, .init(query: "(")) }
+            #expect(throws: ServiceCallError.self) { try connection.call(SearchInterface.search, .init(query: "a", limit: 0)) }
+        }
+    }
+
     /// Another user's socket may be served by anything.
     @Test func aReplyWithoutEndIsCutOff() throws {
         let folder = try TemporaryFolder()

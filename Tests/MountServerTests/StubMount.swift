@@ -63,6 +63,11 @@ final class StubMount: MountService {
         while path.wire == "/long", !mayGoOn.load(ordering: .relaxed) { usleep(1_000) }
         return 3
     }
+    func search(_ request: SearchRequest, for peer: Peer) throws(ServiceFailure) -> FoundDocuments {
+        note("search \(request.query) \(request.limit ?? 0) \(request.order ?? "-")", peer)
+        if request.query == "(" { throw .invalidQuery("this parenthesis is not closed", 0..<1) }
+        return FoundDocuments(documents: [FoundDocument(path: DocumentPath([0x2f, 0xff]), size: 1 << 40, modified: 1.5)], more: true)
+    }
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int { 4 }
     func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
         note("recents \(limit)", peer)

@@ -30,7 +30,7 @@ try:
             time.sleep(1)
             press("key", "Return")
     eventually(isSaved)
-    names = [name for name in os.listdir(mount) if name not in (".recents", ".tags", ".thumbnails")]
+    names = [name for name in os.listdir(mount) if not name.startswith(".")]
     print("saved" if isSaved() else "not saved", os.getxattr(document, "user.xdg.tags").decode(), names)
 finally:
     end(program)

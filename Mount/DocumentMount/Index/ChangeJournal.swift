@@ -215,6 +215,9 @@ final class ChangeJournal: Sendable {
         }
     }
 
+    /// Ends a wait for events, if one is under way or else the next.
+    func endIdling() { wake.signal() }
+
     /// Ends the wait for a pause, now and from now on.
     func endWaiting() {
         isEnding.store(true, ordering: .relaxed)

@@ -32,6 +32,8 @@ final class Indexer: @unchecked Sendable {
     /// Until when events are processed, in nanoseconds on the monotonic clock; the highest number while the mount is there.
     private let deadline = Atomic<Int64>(.max)
     private let hasSaidFull = Atomic<Bool>(false)
+    /// When the last search began, in nanoseconds on the monotonic clock; 0 if searches keep nothing in memory.
+    private let lastSearch = Atomic<Int64>(0)
     private var thread: NamedThread?
 
     init(index: DocumentIndex, reader: StoreReader, journal: ChangeJournal, log: Logger) {
@@ -47,10 +49,11 @@ final class Indexer: @unchecked Sendable {
             _ = cl_set_thread_nice(10)
             while deadline.load(ordering: .relaxed) == .max {
                 let (isSettled, isTrimmed) = processing.withLock { (classifier.nextSettling == nil, lastWork == nil) }
-                let idle = !isSettled ? Self.settlingInterval : isTrimmed ? nil : Self.timeUntilIdle
+                let idle = !isSettled ? Self.settlingInterval : isTrimmed ? timeUntilSearchesEnd : Self.timeUntilIdle
                 journal.waitForPause(of: Self.pause, atMost: Self.longestDelay, idle: idle)
                 catchUp()
                 trimMemoryIfIdle()
+                endSearchesIfIdle()
             }
         }
         scanner.start()
@@ -63,6 +66,8 @@ final class Indexer: @unchecked Sendable {
     private static let settlingInterval = 1.0
     /// After so long without events what malloc keeps goes back to the kernel: of the memory of a busy hour more than half is free.
     private static let timeUntilIdle = 5.0
+    /// After so long without a search what searches keep in memory goes.
+    private static let timeSearchesKeep = 600.0
     /// How long the end of the mount may take with events. The first scan of the next mount makes up for the rest, but for
     /// when documents were used; only programs make so many.
     private static let timeForTheRest: Int64 = 2_000_000_000
@@ -91,6 +96,25 @@ final class Indexer: @unchecked Sendable {
             return true
         }
         if isIdle { cl_trim_memory() }
+    }
+
+    /// A search begins: what it reads into memory is kept for the next ones.
+    func noteSearch() {
+        if lastSearch.exchange(cl_monotonic_ns(), ordering: .relaxed) == 0 { journal.endIdling() }
+    }
+
+    /// In seconds; nil if searches keep nothing.
+    private var timeUntilSearchesEnd: Double? {
+        let last = lastSearch.load(ordering: .relaxed)
+        return last == 0 ? nil : max(Self.timeSearchesKeep - Double(cl_monotonic_ns() - last) / 1e9, 0)
+    }
+
+    private func endSearchesIfIdle() {
+        let last = lastSearch.load(ordering: .relaxed)
+        // A search that has begun since is the first of the next while.
+        guard timeUntilSearchesEnd == 0, lastSearch.compareExchange(expected: last, desired: 0, ordering: .relaxed).exchanged else { return }
+        index.endSearching()
+        processing.withLock { lastWork = cl_monotonic_ns() }
     }
 
     /// Brings the index up to what the mount has done until now.

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include "find.h"
 #include "guard.h"
 #include "messages.h"
 #include "mounts.h"

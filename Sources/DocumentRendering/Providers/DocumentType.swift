@@ -9,7 +9,8 @@ public struct DocumentType: Hashable, Sendable, CustomStringConvertible {
     public init(_ name: String) { self.name = name }
 
     public static let folder = DocumentType("inode/directory")
-    static let unknown = DocumentType("application/octet-stream")
+    public static let plainText = DocumentType("text/plain")
+    public static let unknown = DocumentType("application/octet-stream")
 
     /// By the name, and where that says nothing, by how the content begins.
     /// - Parameter beginning: called at most once, for the first bytes; 4 KiB are enough for all types.
@@ -58,6 +59,13 @@ public struct DocumentType: Hashable, Sendable, CustomStringConvertible {
     /// For a person: `PNG image`.
     public var explanation: String {
         guard let text = g_content_type_get_description(name) else { return name }
+        defer { g_free(text) }
+        return String(cString: text)
+    }
+
+    /// The name of the icon for types of this sort, `x-office-document` say: the desktop's own grouping of types.
+    public var genericIcon: String {
+        guard let text = g_content_type_get_generic_icon_name(name) else { return "" }
         defer { g_free(text) }
         return String(cString: text)
     }

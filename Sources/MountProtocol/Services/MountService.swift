@@ -1,6 +1,6 @@
 /// What the daemon answers for `org.quire.Mount`, and with it for the other interfaces. Methods are called on the service's own
 /// threads, several at once, and may block for the length of an index query. Each decides by `peer` what may be shown or done.
-public protocol MountService: RecoverService, EventService, ClaimService, PresenterService, ThumbnailService {
+public protocol MountService: RecoverService, EventService, ClaimService, PresenterService, ThumbnailService, SearchService {
     func status(for peer: Peer) throws(ServiceFailure) -> MountStatus
 
     /// Renames a tag on every document that has it and that the peer may access; unless the peer may write all of these, none
@@ -28,6 +28,8 @@ public enum ServiceFailure: Error, Hashable, Sendable {
     case permissionDenied(String)
     /// The named parameter has a value out of its domain.
     case invalidParameter(String)
+    /// A search query cannot be understood: why, and the bytes that it is about.
+    case invalidQuery(String, Range<Int>)
     /// The operation was tried and failed; the message says why.
     case failed(String)
     /// A claim was not granted in time: the message says who is in the way.

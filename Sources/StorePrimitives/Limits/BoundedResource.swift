@@ -31,6 +31,7 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
     case indexBytes
     case tags
     case keptTags
+    case savedSearches
     case heldRequests
     case heldRequestBytes
     case thumbnailBytes
@@ -125,6 +126,8 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
             ("tags", 10_000, 100_000, "the tag has no folder", "different tags of documents; each listing of .tags goes through all")
         case .keptTags:
             ("keptTags", 10_000, 100_000, "EDQUOT from mkdir(2)", "tags that show without documents; each listing of .tags goes through all")
+        case .savedSearches:
+            ("savedSearches", 1_000, 10_000, "EDQUOT from mkdir(2)", "queries that .search lists; some 100 bytes each")
         case .heldRequests:
             ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
         case .heldRequestBytes:

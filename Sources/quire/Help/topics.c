@@ -27,6 +27,9 @@ static const char tags[] = {
 static const char recents[] = {
 #embed "recents.md" suffix(, 0)
 };
+static const char search[] = {
+#embed "search.md" suffix(, 0)
+};
 static const char thumbnails[] = {
 #embed "thumbnails.md" suffix(, 0)
 };
@@ -67,6 +70,7 @@ static const struct help_topic topics[] = {
     {"file-servers", file_servers},
     {"tags", tags},
     {"recents", recents},
+    {"search", search},
     {"thumbnails", thumbnails},
     {"previews", previews},
     {"claims", claims},

@@ -71,7 +71,7 @@ extension MountTests {
                     while word not in open(mount + "/notes.txt").read() and time.monotonic() < limit: time.sleep(0.05)
                 time.sleep(0.2)
                 tags, mode = os.getxattr(mount + "/notes.txt", "user.xdg.tags").decode(), os.stat(mount + "/notes.txt").st_mode
-                names = [name for name in os.listdir(mount) if name not in (".recents", ".tags", ".thumbnails")]
+                names = [name for name in os.listdir(mount) if not name.startswith(".")]
                 print(open(mount + "/notes.txt").read().strip(), tags, oct(mode)[-3:], names)
             finally:
                 end(program)

@@ -58,7 +58,7 @@ extension MountTests {
 
         @Test func theVirtualFoldersThemselvesStay() throws {
             try withTag(.root) { mount in
-                for folder in [".tags", ".recents", ".thumbnails"] {
+                for folder in [".tags", ".recents", ".thumbnails", ".search"] {
                     try mount.refuses("rmdir \(folder)", "")
                     try mount.refuses("mv \(folder) elsewhere", "")
                     try mount.refuses("mv -T folder \(folder)", "")

@@ -6,8 +6,8 @@ extension MountTests {
     struct VirtualOptionTests {
         @Test func listedFoldersAreShown() throws {
             try withMount(prepare: "echo text >doc") { (mount: Mount) throws in
-                #expect(try mount.shell("ls -A | sort") == ".recents\n.tags\n.thumbnails\ndoc")
-                #expect(try mount.shell("find . -maxdepth 1 -type d | sort") == ".\n./.recents\n./.tags\n./.thumbnails")
+                #expect(try mount.shell("ls -A | sort") == ".recents\n.search\n.tags\n.thumbnails\ndoc")
+                #expect(try mount.shell("find . -maxdepth 1 -type d | sort") == ".\n./.recents\n./.search\n./.tags\n./.thumbnails")
                 #expect(try mount.shell("ls -A", in: mount.store) == "doc")
             }
         }

@@ -1,0 +1,43 @@
+import DocumentIndex
+import QueryLanguage
+import StorePrimitives
+
+/// Searches, for the users who ask: a user finds the documents that the user may read.
+final class StoreSearch: Sendable {
+    private let indexer: Indexer
+    private let access: AccessChecker
+    private let types = DocumentTypeMatcher()
+
+    /// How long a search may take.
+    private static let longest = Duration.seconds(10)
+    /// Of so many documents it is found out at once whether the user may read them.
+    private static let batch = 1_000
+
+    init(indexer: Indexer, access: AccessChecker) {
+        self.indexer = indexer
+        self.access = access
+    }
+
+    /// The documents that meet a query, `limit` at most, and whether there are more. Has what was written through the mount until now.
+    func documents(
+        _ query: Query, order: SearchOrder, limit: Int, _ caller: Credentials
+    ) throws(IndexError) -> (documents: [Document], hasMore: Bool) {
+        indexer.noteSearch()
+        indexer.catchUp()
+        let deadline = ContinuousClock.now + Self.longest
+        var rest = try indexer.index.search(query, order: order, types: types, within: Self.longest)[...]
+        var found: [Document] = []
+        while !rest.isEmpty {
+            guard ContinuousClock.now < deadline else { throw .searchTooLong }
+            // One more than is wanted tells that there are more.
+            let part = rest.prefix(max(min(limit - found.count + 1, Self.batch), 1))
+            rest = rest.dropFirst(part.count)
+            let documents = try indexer.index.documents(part)
+            for (document, isAccessible) in zip(documents, access.filter(documents.map(\.path), caller)) where isAccessible {
+                guard found.count < limit else { return (found, true) }
+                found.append(document)
+            }
+        }
+        return (found, false)
+    }
+}

@@ -1,0 +1,97 @@
+internal import Foundation
+internal import GRDB
+public import QueryLanguage
+public import StorePrimitives
+
+/// How results are ordered.
+public enum SearchOrder: String, CaseIterable, Sendable {
+    /// Last modification first.
+    case newest
+    case oldest
+    case largest
+    case smallest
+    /// By folded names, then by ids.
+    case name
+}
+
+extension DocumentIndex {
+    /// The documents that meet a query, in order: their ids, for `documents(_:)`, which tells where they are. For every user's eyes: the
+    /// caller leaves out what its user may not see.
+    ///
+    /// Has all changes that were applied before the call. The first search reads the documents into memory (about a second and 50 MB for
+    /// 1,000,000), where they stay until `endSearching`. Then O(documents), some milliseconds for 1,000,000. Throws `.searchTooLong` after
+    /// `time`.
+    public func search(
+        _ query: Query, order: SearchOrder = .newest, types: any TypeMatcher, within time: Duration = .seconds(10)
+    ) throws(IndexError) -> [DocumentID] {
+        let deadline = SearchDeadline(within: time)
+        return try searching { db, view in
+            let evaluator = SearchEvaluator(db: db, view: view, types: types, deadline: deadline)
+            let found = try evaluator.rows(meeting: query.expression)
+            return order.ids(found, view)
+        }
+    }
+
+    /// The documents of these ids that are there, in the ids' order. O(ids).
+    public func documents(_ ids: some Collection<DocumentID>) throws(IndexError) -> [Document] {
+        try read { db in
+            let folders = FolderTable(db: db)
+            let list = "[" + ids.map { "\($0.rawValue)" }.joined(separator: ",") + "]"
+            let rows = try db.rows(
+                """
+                SELECT \(DocumentRow.columns) FROM json_each(?) j JOIN document d ON d.id = j.value
+                WHERE d.folder IS NOT NULL ORDER BY j.key
+                """, [list])
+            try folders.read(pathsOf: rows.compactMap { try $0.optional(9) })
+            return try rows.compactMap { try DocumentRow($0, folders).document }
+        }
+    }
+
+    /// Lets go of the memory that searches keep.
+    public func endSearching() { searchTable.clear(pool) }
+
+    private func searching<Result>(_ body: (Database, SearchTable.View) throws -> Result) throws(IndexError) -> Result {
+        do { return try searchTable.withView(pool, body) } catch { throw report(error) }
+    }
+}
+
+extension SearchDeadline {
+    init(within time: Duration) {
+        let nanoseconds = time.components.seconds.multiplied(clamping: 1_000_000_000)
+        self.time = DispatchTime.now().uptimeNanoseconds &+ UInt64(clamping: nanoseconds)
+    }
+}
+
+extension SearchOrder {
+    /// The ids of the rows found, in this order.
+    fileprivate func ids(_ found: (base: RowSet, recent: RowSet), _ view: SearchTable.View) -> [DocumentID] {
+        let segments = [(found.base, view.base), (found.recent, view.recent)]
+        if case .name = self { return namesOrdered(segments) }
+        var keyed: [(key: Int64, id: Int64)] = []
+        keyed.reserveCapacity(found.base.size &+ found.recent.size)
+        for (rows, segment) in segments {
+            rows.forEach { row in keyed.append((key(of: row, in: segment), segment.documentIDs[row])) }
+        }
+        keyed.sort { $0.key != $1.key ? $0.key < $1.key : $0.id < $1.id }
+        return keyed.map { DocumentID(rawValue: $0.id) }
+    }
+
+    private func key(of row: Int, in segment: SearchSegment) -> Int64 {
+        switch self {
+        // All bits inverted: the order is the other way round, and no number overflows.
+        case .newest: ~segment.times[row]
+        case .oldest, .name: segment.times[row]
+        case .largest: ~segment.sizes[row]
+        case .smallest: segment.sizes[row]
+        }
+    }
+
+    private func namesOrdered(_ segments: [(RowSet, SearchSegment)]) -> [DocumentID] {
+        var named: [(name: [UInt8], id: Int64)] = []
+        for (rows, segment) in segments {
+            rows.forEach { row in named.append((segment.withName(row) { Array($0) }, segment.documentIDs[row])) }
+        }
+        named.sort { $0.name == $1.name ? $0.id < $1.id : $0.name.lexicographicallyPrecedes($1.name) }
+        return named.map { DocumentID(rawValue: $0.id) }
+    }
+}

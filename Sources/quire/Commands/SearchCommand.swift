@@ -1,0 +1,98 @@
+import ArgumentParser
+import DocumentIndex
+import Glibc
+import MountClient
+import MountProtocol
+import QueryLanguage
+import StorePrimitives
+
+struct SearchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "Find documents by name, tag, type, date and size.",
+        discussion: """
+            Prints the paths of the documents that meet the query and that you may read, last modified first. Words are found \
+            anywhere in names, without regard to case and accents; all of them have to be there. 'quire help search' has the language.
+
+            Means the mount of the working directory, else the only one there is, unless --in names another; --everywhere \
+            means all.
+
+            Examples:
+              quire search invoice 2026
+              quire search 'tag:work kind:image size>1M after:last-month'
+              quire search --limit 1000 --print0 '*.tmp' | xargs -0 rm
+
+            Exit codes: 0 found; 1 nothing was found, or it failed (with a message); 64 the command line or the query is wrong.
+            """)
+
+    @Argument(parsing: .allUnrecognized, help: "The query; several words are one query.") var words: [String]
+    @Option(help: "How many documents at most (100).") var limit: Int?
+    @Option(help: "The order: newest, oldest, largest, smallest or name.") var sort: SearchOrder = .newest
+    @Flag(help: "Write JSON: an array of objects with path, size (bytes) and modified (seconds since 1970).") var json = false
+    @Flag(name: .customLong("print0"), help: "End each path by NUL in place of a line feed, for xargs -0.") var endsByNul = false
+    @Flag(help: "Search all mounts of yours.") var everywhere = false
+    @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
+
+    func validate() throws {
+        if let limit, !(1...SearchInterface.mostDocuments).contains(limit) {
+            throw ValidationError("--limit must be from 1 to \(SearchInterface.mostDocuments).")
+        }
+        if everywhere, mount != nil { throw ValidationError("--everywhere and --in exclude each other.") }
+        if json, endsByNul { throw ValidationError("--json and --print0 exclude each other.") }
+        // A word that a minus negates comes here, too.
+        if let wrong = words.first(where: { $0.hasPrefix("--") }) { throw ValidationError("there is no option \(wrong).") }
+        let query = words.joined(separator: " ")
+        do throws(QueryError) { _ = try Query(parsing: query) } catch {
+            throw ValidationError("the query is wrong: \(error)\n\(error.marked(in: query))")
+        }
+    }
+
+    func run() throws {
+        let request = SearchRequest(query: words.joined(separator: " "), limit: limit, order: sort.rawValue)
+        let mounts = try everywhere ? mountsOfCaller() : [try MountLocator.mount(meant: mount)]
+        var documents: [FoundDocument] = []
+        var hasMore = false
+        for mount in mounts {
+            let found = try MountLocator.ask(mount, SearchInterface.search, request)
+            documents += found.documents
+            hasMore = hasMore || found.more
+        }
+        if mounts.count > 1 {
+            documents.sort(by: precedes)
+            hasMore = hasMore || documents.count > limit ?? SearchInterface.defaultLimit
+            documents = Array(documents.prefix(limit ?? SearchInterface.defaultLimit))
+        }
+        if json {
+            Output.json(documents)
+        } else {
+            for document in documents {
+                if endsByNul { Output.exact(document.path.bytes + [0]) } else { Output.line(document.path.bytes) }
+            }
+        }
+        if hasMore { Output.error("quire: there are more than these; --limit sets how many are shown") }
+        if documents.isEmpty { throw ExitCode.failure }
+    }
+
+    /// The order of documents of several mounts.
+    private func precedes(_ one: FoundDocument, _ other: FoundDocument) -> Bool {
+        switch sort {
+        case .newest: one.modified > other.modified
+        case .oldest: one.modified < other.modified
+        case .largest: one.size > other.size
+        case .smallest: one.size < other.size
+        case .name: Self.folded(one).lexicographicallyPrecedes(Self.folded(other))
+        }
+    }
+
+    private static func folded(_ document: FoundDocument) -> [UInt8] {
+        Folding.fold(document.path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
+    }
+
+    private func mountsOfCaller() throws(CommandFailure) -> [MountTable.Entry] {
+        let mounts = MountTable.current().quireMounts.filter { $0.owner == nil || $0.owner == getuid() || $0.owner == 0 }
+        guard !mounts.isEmpty else { throw CommandFailure("there is no Quire mount; 'quire mount STORE' makes one") }
+        return mounts
+    }
+}
+
+extension SearchOrder: ExpressibleByArgument {}

@@ -1,0 +1,58 @@
+import Glibc
+import QueryLanguage
+import Testing
+
+@Suite struct NamePatternTests {
+    private func matches(_ pattern: NamePattern, _ text: String) -> Bool { Folding.fold(text.utf8).withUnsafeBytes { pattern.matches($0) } }
+
+    @Test func aPatternWithoutWildcardsIsFoundAnywhere() {
+        #expect(matches(NamePattern("port"), "Annual Report.pdf"))
+        #expect(matches(NamePattern("RÉSUMÉ"), "my resume.odt"))
+        #expect(!matches(NamePattern("port"), "por t"))
+    }
+
+    @Test(arguments: [
+        ("*.pdf", "a.PDF", true), ("*.pdf", "a.pdfx", false), ("a*c", "abbbc", true), ("a*c", "abcb", false), ("a?c", "aéc", true),
+        ("a?c", "ac", false), ("[a-c]x", "Bx", true), ("[!a-c]x", "bx", false), ("[!a-c]x", "éx", true), ("[a", "[a", true), ("x[]y", "x[]y", true),
+        ("*a*b*c*", "xaybzc", true), ("*a*b*c*", "xcyb", false), ("**", "", true), ("?", "日", true), ("*日*", "本日は", true),
+    ])
+    func wildcardsStandForTheWholeName(pattern: String, name: String, isMatch: Bool) {
+        #expect(matches(NamePattern(pattern), name) == isMatch)
+    }
+
+    @Test(arguments: [
+        ("a/*", "a/b", true), ("a/*", "a/b/c", false), ("a/**", "a/b/c", true), ("a/**/c", "a/x/y/c", true), ("**/c", "a/b/c", true),
+        ("a/*/c", "a/x/y/c", false), ("**/*.txt", "a/b/c.txt", true), ("a/**/b/*/c", "a/x/b/y/b/z/c", true), ("a?b", "a/b", false),
+    ])
+    func inPathsAStarStopsAtSlashes(pattern: String, path: String, isMatch: Bool) {
+        #expect(matches(NamePattern(pattern, isPath: true), path) == isMatch)
+    }
+
+    /// fnmatch(3) is the judge, for patterns that both know.
+    @Test func patternsMatchAsThoseOfTheShell() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<50_000 {
+            let pattern = (0..<Int.random(in: 1...7, using: &random)).map { _ in ["a", "b", "/", "*", "?", "[ab]", "[!a]"].randomElement(using: &random)! }.joined()
+            let text = (0..<Int.random(in: 0...7, using: &random)).map { _ in ["a", "b", "c", "/"].randomElement(using: &random)! }.joined()
+            // A name pattern without wildcards is found anywhere, and two stars cross slashes.
+            guard pattern.contains(where: { "*?[".contains($0) }), !pattern.contains("**") else { continue }
+            #expect(matches(NamePattern(pattern, isPath: true), text) == (fnmatch(pattern, text, FNM_PATHNAME) == 0), "\(pattern) \(text)")
+            #expect(matches(NamePattern(pattern), text) == (fnmatch(pattern, text, 0) == 0), "\(pattern) \(text)")
+        }
+    }
+
+    @Test func everyMatchHasTheLiteral() {
+        #expect(NamePattern("*port?s.pdf").literal == Array("s.pdf".utf8))
+        #expect(NamePattern("*").literal == [])
+        #expect(NamePattern("port").isPlain)
+    }
+
+    @Test func foldingTakesCaseAndAccentsAway() {
+        func folded(_ text: String) -> String { String(decoding: Folding.fold(text.utf8), as: UTF8.self) }
+        #expect(folded("ÀÉîõÜ ß Ł ﬁ ＡＢ") == "aeiou ß ł fi ab")
+        // Both Unicode forms.
+        #expect(folded("e\u{301}") == folded("\u{e9}"))
+        #expect(folded("日本 Ελλάς") == "日本 ελλας")
+        #expect(Folding.fold([0x41, 0xFF, 0x42]) == [0x41, 0xFF, 0x42])
+    }
+}
