@@ -33,14 +33,16 @@ let package = Package(
         // What is searched for: text and its meaning.
         .target(
             name: "QueryLanguage", dependencies: ["CLinux", .product(name: "SystemPackage", package: "swift-system")]),
+        .systemLibrary(name: "CZlib", path: "Sources/DocumentIndex/CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "DocumentIndex",
             dependencies: [
-                "StorePrimitives", "QueryLanguage", "CLinux",
+                "StorePrimitives", "QueryLanguage", "CLinux", "CZlib",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
-            ]),
+            ],
+            exclude: ["CZlib"]),
         // What the daemon's clients ask and are answered (varlink).
         .target(
             name: "MountProtocol",

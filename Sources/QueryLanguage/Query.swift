@@ -49,6 +49,18 @@ extension QueryExpression {
     }
 }
 
+extension QueryExpression {
+    /// What is searched for in names and texts.
+    public var words: [WordPattern] {
+        switch self {
+        case .all(let inner), .any(let inner): inner.flatMap(\.words)
+        case .not(let inner): inner.words
+        case .term(.words(let words)): [words]
+        case .term: []
+        }
+    }
+}
+
 /// One condition of a query.
 public enum QueryTerm: Sendable, Hashable {
     /// Words, one after another, in the document's name or its text.

@@ -127,6 +127,28 @@ extension DocumentIndex {
         }
     }
 
+    @Test func wordsAreFoundInNamesAndTexts() throws {
+        let text = try TextIndex(folder: folder.path)
+        func read(_ name: String, _ words: String) throws {
+            let document = try #require(try index.document(at: path(name)))
+            let version = TextVersion(size: document.size, modified: document.modified)
+            try text.record([IndexedText(document: document.id, version: version, outcome: .text(Array(words.utf8)))], at: at(1))
+        }
+        func found(_ query: String) throws -> [String] {
+            try index.documents(try index.search(try Query(parsing: query), in: text, order: .name, types: Types())).map(\.path.description)
+        }
+        try read("Makefile", "report: all")
+        try read("work/deep/résumé.pdf", "An annual income")
+        #expect(try found("report") == ["Annual Report.pdf", "Makefile", "work/Report final.odt"])
+        #expect(try found("annual income") == ["work/deep/résumé.pdf"])
+        #expect(try found("report -all") == ["Annual Report.pdf", "work/Report final.odt"])
+        #expect(try found("incom*") == ["work/deep/résumé.pdf"])
+        #expect(try found("incom") == [])
+        // A text of a document that is gone finds nothing.
+        try index.apply([.absent(path("Makefile"))])
+        #expect(try found("all") == [])
+    }
+
     @Test func aSearchThatTakesTooLongIsGivenUp() throws {
         #expect(throws: IndexError.searchTooLong) { _ = try index.search(try Query(parsing: "a"), types: Types(), within: .zero) }
     }

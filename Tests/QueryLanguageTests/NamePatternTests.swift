@@ -56,3 +56,18 @@ import Testing
         #expect(Folding.fold([0x41, 0xFF, 0x42]) == [0x41, 0xFF, 0x42])
     }
 }
+
+@Suite struct WordBreakerTests {
+    @Test(arguments: [
+        ("Hello, World! it's 2026", "hello world it s 2026 "), ("Résumé_final-v2.pdf", "resume final v2 pdf "), ("", ""), ("  --  ", ""),
+        ("検索中", "検索 索中 "), ("文", "文 "), ("PDF文書です", "pdf 文書 書で です "), ("日本 語", "日本 語 "), ("한국어 문서", "한국 국어 문서 "),
+        ("がぎ か", "がぎ か "), ("Ελλάς Москва", "ελλας москва "), (String(repeating: "x", count: 65) + " y", "y "),
+    ])
+    func textIsTakenApartIntoWords(text: String, words: String) {
+        #expect(String(decoding: WordBreaker.words(of: text.utf8), as: UTF8.self) == words)
+    }
+
+    @Test func bytesThatAreNoTextAreTakenApartToo() {
+        #expect(WordBreaker.words(of: [0x41, 0xFF, 0x42]).count > 0)
+    }
+}

@@ -21,12 +21,15 @@ extension DocumentIndex {
     /// Has all changes that were applied before the call. The first search reads the documents into memory (about a second and 50 MB for
     /// 1,000,000), where they stay until `endSearching`. Then O(documents), some milliseconds for 1,000,000. Throws `.searchTooLong` after
     /// `time`.
+    /// - Parameter text: where texts are searched; nil: nowhere.
     public func search(
-        _ query: Query, order: SearchOrder = .newest, types: any TypeMatcher, within time: Duration = .seconds(10)
+        _ query: Query, in text: TextIndex? = nil, order: SearchOrder = .newest, types: any TypeMatcher, within time: Duration = .seconds(10)
     ) throws(IndexError) -> [DocumentID] {
         let deadline = SearchDeadline(within: time)
+        var texts: [WordPattern: [DocumentID]] = [:]
+        for words in query.expression.words where texts[words] == nil { texts[words] = try text?.documents(containing: words) ?? [] }
         return try searching { db, view in
-            let evaluator = SearchEvaluator(db: db, view: view, types: types, deadline: deadline)
+            let evaluator = SearchEvaluator(db: db, view: view, types: types, texts: texts, deadline: deadline)
             let found = try evaluator.rows(meeting: query.expression)
             return order.ids(found, view)
         }

@@ -8,6 +8,8 @@ struct SearchEvaluator {
     let db: Database
     let view: SearchTable.View
     let types: any TypeMatcher
+    /// The documents whose texts have these words, in the order of their ids.
+    let texts: [WordPattern: [DocumentID]]
     let deadline: SearchDeadline
 
     /// The rows of both segments, `recent` and `base`, that meet the expression.
@@ -44,7 +46,10 @@ struct SearchEvaluator {
 
     private func rows(of segment: SearchSegment, meeting term: QueryTerm, within rows: RowSet) throws -> RowSet {
         switch term {
-        case .words(let words): return intersection(segment.rows(withNamesContaining: words.folded), rows)
+        case .words(let words):
+            var found = segment.rows(withNamesContaining: words.folded)
+            for document in texts[words] ?? [] { if let row = segment.row(of: document.rawValue) { found.insert(row) } }
+            return intersection(found, rows)
         case .name(let pattern): return try names(of: segment, matching: pattern, within: rows)
         case .path(let pattern): return try paths(of: segment, matching: pattern, within: rows)
         case .folder(let path):
