@@ -95,6 +95,7 @@ public final class MountedStore: Sendable {
 
         virtualTree = VirtualTree(before: fileSystem, virtualFolders)
         if let thumbnails = virtualTree.thumbnails { indexer.index.follow { thumbnails.follow($0) } }
+        search.texts = Self.textIndexer(configuration, indexer, virtualTree.thumbnails, log)
         var tuning = FuseSession.Tuning()
         tuning.passthrough = privileges.passthrough
         tuning.sharesByUser = privileges.actsForCallers
@@ -135,6 +136,7 @@ public final class MountedStore: Sendable {
         } catch {
             log.error("changes made beneath the mount are not seen: \(error)")
         }
+        search.texts?.start()
         indexer.start()
         events.start()
         fileSystem.replayer.start(at: session.place, configuration.startReplay)
@@ -150,6 +152,7 @@ public final class MountedStore: Sendable {
         starter.join()
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
+        search.texts?.stop()
         virtualTree.thumbnails?.stop()
         fileSystem.forgetter.stop()
         kernelNames.stop()
@@ -261,6 +264,22 @@ public final class MountedStore: Sendable {
         let hasPictures = configuration.isSystem && configuration.options.virtualFolders != .off
         if hasPictures { bounds[.thumbnailBytes] = ThumbnailCache.bound(for: configuration.thumbnailFolder) }
         return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes], accounts: configuration.options.allowOther ? .ofSystem() : Accounts())
+    }
+
+    /// Nil if texts are not searched: so it was asked for, or there is nobody who reads documents. Without room for it the mount does
+    /// without.
+    private static func textIndexer(
+        _ configuration: MountConfiguration, _ indexer: Indexer, _ thumbnails: DocumentThumbnails?, _ log: Logger
+    ) -> TextIndexer? {
+        guard configuration.options.textSearching == .on, let thumbnails, !indexer.index.isTemporary else { return nil }
+        do throws(IndexError) {
+            return try TextIndexer(
+                folder: configuration.stateFolder, indexer: indexer, reader: TextReader(thumbnails.thumbnailer),
+                subject: { thumbnails.subject($0, isFolder: false) }, isStoreInUse: { indexer.isStoreInUse }, log: log)
+        } catch {
+            log.warning("texts of documents are not searched: \(error)")
+            return nil
+        }
     }
 
     private static func openIndex(

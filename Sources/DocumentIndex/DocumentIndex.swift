@@ -61,21 +61,21 @@ public final class DocumentIndex: Sendable {
 
     /// Told of what became of documents, after each transaction that changed something, on the thread that made it: it may not wait.
     /// Leaf lock.
-    let follower = Mutex<Follower?>(nil)
+    let followers = Mutex<[Follower]>([])
 
     /// A function that is a lock's value by itself is wrapped in two more with each access (Swift's reabstraction thunks), until a
     /// call overflows the stack.
     struct Follower: Sendable { let tell: @Sendable ([IndexedChange]) -> Void }
 
-    /// Has what becomes of documents told from now on; see `IndexedChange`. What two threads change at once may be told in either
-    /// order.
+    /// Has what becomes of documents told to one more follower from now on; see `IndexedChange`. What two threads change at once may be
+    /// told in either order.
     public func follow(_ follower: @escaping @Sendable ([IndexedChange]) -> Void) {
-        self.follower.withLock { $0 = Follower(tell: follower) }
+        followers.withLock { $0.append(Follower(tell: follower)) }
     }
 
     func tell(_ changes: [IndexedChange]) {
         guard !changes.isEmpty else { return }
-        follower.withLock { $0 }?.tell(changes)
+        for follower in followers.withLock({ $0 }) { follower.tell(changes) }
     }
 
     /// Opens or makes `index.sqlite` in `folder`, the store's state folder, which must exist and be this process's alone.

@@ -60,6 +60,10 @@ extension WorkRequest {
             fields.add("text")
             fields.add(subject.rawValue)
             fields.add(page ?? -1)
+        case .words(let subject, let isMarkup):
+            fields.add("words")
+            fields.add(subject.rawValue)
+            fields.add(isMarkup ? 1 : 0)
         case .links(let subject, let page):
             fields.add("links")
             fields.add(subject.rawValue)
@@ -98,6 +102,9 @@ extension WorkRequest {
             guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let page = fields.number(in: -1...1_000_000)
             else { return nil }
             self = .text(subject, page: page < 0 ? nil : page)
+        case "words":
+            guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let isMarkup = fields.number(in: 0...1) else { return nil }
+            self = .words(subject, isMarkup: isMarkup == 1)
         case "links":
             guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let page = fields.number(in: 0...1_000_000)
             else { return nil }

@@ -59,6 +59,19 @@ struct ServiceServerTests {
         }
     }
 
+    @Test func theStateOfTextsMakesTheRoundTrip() throws {
+        try withServer { socket, mount in
+            let connection = try ServiceConnection(to: socket)
+            let state = try connection.call(SearchInterface.textState, .init(DocumentPath("/a".utf8)))
+            #expect(state == TextStateReply(state: "failed", reason: "it took too long", time: 1.5, length: 0, attempts: 2))
+            let status = try connection.call(SearchInterface.textStatus)
+            #expect(status.current == DocumentPath([0x2f, 0xff]) && status.failed == 1 && status.trouble == nil)
+            try connection.call(SearchInterface.pauseTexts, .init(true))
+            #expect(mount.asked.withLock { $0 } == ["text /a", "pause true"])
+            #expect(throws: ServiceCallError.self) { try connection.call(SearchInterface.rebuildTexts) }
+        }
+    }
+
     /// Another user's socket may be served by anything.
     @Test func aReplyWithoutEndIsCutOff() throws {
         let folder = try TemporaryFolder()

@@ -68,6 +68,15 @@ final class StubMount: MountService {
         if request.query == "(" { throw .invalidQuery("this parenthesis is not closed", 0..<1) }
         return FoundDocuments(documents: [FoundDocument(path: DocumentPath([0x2f, 0xff]), size: 1 << 40, modified: 1.5)], more: true)
     }
+    func textState(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> TextStateReply {
+        note("text \(document.wire)", peer)
+        return TextStateReply(state: "failed", reason: "it took too long", time: 1.5, length: 0, attempts: 2)
+    }
+    func textStatus(for peer: Peer) throws(ServiceFailure) -> TextStatusReply {
+        TextStatusReply(state: "reading", indexed: 3, nothing: 2, failed: 1, bytes: 4_096, current: DocumentPath([0x2f, 0xff]))
+    }
+    func pauseTexts(_ isPaused: Bool, for peer: Peer) throws(ServiceFailure) { note("pause \(isPaused)", peer) }
+    func rebuildTexts(for peer: Peer) throws(ServiceFailure) { throw .permissionDenied("not yours") }
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int { 4 }
     func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
         note("recents \(limit)", peer)

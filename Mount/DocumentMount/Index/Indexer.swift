@@ -14,6 +14,8 @@ final class Indexer: @unchecked Sendable {
     let reader: StoreReader
     private let journal: ChangeJournal
     var events: EventHub { journal.events }
+    /// Whether apps open or change documents just now.
+    var isStoreInUse: Bool { journal.isInUse }
     private let log: Logger
     /// Counts changes to what the index knows, for those who keep lists made of it.
     let generation = Atomic<UInt64>(0)

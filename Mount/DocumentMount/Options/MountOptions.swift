@@ -25,12 +25,19 @@ public struct MountOptions: Hashable, Sendable {
         case off
     }
 
+    public enum TextSearching: String, CaseIterable, Sendable {
+        /// Searches find words in documents' texts, which are read in the background.
+        case on
+        case off
+    }
+
     /// Other users than the one who mounts may use the mount.
     public var allowOther = false
     public var readOnly = false
     public var passthrough = Passthrough.auto
     public var restarting = Restarting.on
     public var virtualFolders = VirtualFolderMode.listed
+    public var textSearching = TextSearching.off
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false
     /// After what time a save is a stream: written in place from then on.
@@ -69,6 +76,7 @@ public struct MountOptions: Hashable, Sendable {
         case "uring": break
         case "restart": restarting = try Self.choice(name, value)
         case "virtual": virtualFolders = try Self.choice(name, value)
+        case "search-text": textSearching = try Self.choice(name, value)
         case _ where Self.isForMountCommand(name): break
         case _ where value != nil: throw .unknown(option, nearest: Self.nearest(to: name))
         case "allow_other": allowOther = true
@@ -117,14 +125,14 @@ public struct MountOptions: Hashable, Sendable {
 
     /// Quire's own options and the kernel's, as they are completed: those that take a value end in `=`.
     public static let names: [String] = {
-        let withValue = ["passthrough", "restart", "virtual"] + coordinationOptionNames.filter { $0 != "sync-saves" }
+        let withValue = ["passthrough", "restart", "virtual", "search-text"] + coordinationOptionNames.filter { $0 != "sync-saves" }
         return (["allow_other", "nonempty", "ro", "rw", "sync-saves"] + withValue.map { $0 + "=" } + opposites.keys).sorted()
     }()
 
     /// The known option that differs least from `name`, if by two fifths of its letters at most.
     private static func nearest(to name: String) -> String? {
         let known =
-            ["allow_other", "nonempty", "passthrough", "restart", "virtual", "ro", "rw"]
+            ["allow_other", "nonempty", "passthrough", "restart", "search-text", "virtual", "ro", "rw"]
             + coordinationOptionNames + opposites.keys + withoutEffect
         let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
         guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2

@@ -7,6 +7,9 @@ final class StoreSearch: Sendable {
     private let indexer: Indexer
     private let access: AccessChecker
     private let types = DocumentTypeMatcher()
+    /// Keeps the texts that are searched; nil on a mount without.
+    /// Safe: set before the mount serves.
+    nonisolated(unsafe) var texts: TextIndexer?
 
     /// How long a search may take.
     private static let longest = Duration.seconds(10)
@@ -25,7 +28,7 @@ final class StoreSearch: Sendable {
         indexer.noteSearch()
         indexer.catchUp()
         let deadline = ContinuousClock.now + Self.longest
-        var rest = try indexer.index.search(query, order: order, types: types, within: Self.longest)[...]
+        var rest = try indexer.index.search(query, in: texts?.current, order: order, types: types, within: Self.longest)[...]
         var found: [Document] = []
         while !rest.isEmpty {
             guard ContinuousClock.now < deadline else { throw .searchTooLong }

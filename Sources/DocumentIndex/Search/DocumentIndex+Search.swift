@@ -50,6 +50,17 @@ extension DocumentIndex {
         }
     }
 
+    /// The documents with ids above one, in the order of their ids. O(limit).
+    public func documents(after id: DocumentID, limit: Int) throws(IndexError) -> [Document] {
+        try read { db in
+            let folders = FolderTable(db: db)
+            let rows = try db.rows(
+                "SELECT \(DocumentRow.columns) FROM document d WHERE d.id > ? AND d.folder IS NOT NULL ORDER BY d.id LIMIT ?", [id.rawValue, limit])
+            try folders.read(pathsOf: rows.compactMap { try $0.optional(9) })
+            return try rows.compactMap { try DocumentRow($0, folders).document }
+        }
+    }
+
     /// Lets go of the memory that searches keep.
     public func endSearching() { searchTable.clear(pool) }
 

@@ -194,7 +194,7 @@ extension WorkRequest {
     var maximum: Int {
         switch self {
         case .render(_, let maximum, _), .collage(_, let maximum): maximum
-        case .probe, .facts, .text, .links, .list, .extract, .convert: 0
+        case .probe, .facts, .text, .words, .links, .list, .extract, .convert: 0
         }
     }
 }

@@ -2,6 +2,53 @@
 public protocol SearchService: Sendable {
     /// The documents that meet a query and that the peer's user may read. Throws `.invalidQuery`.
     func search(_ request: SearchRequest, for peer: Peer) throws(ServiceFailure) -> FoundDocuments
+
+    /// What is known of the text of a document that the peer's user may read. Throws `.notFound`.
+    func textState(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> TextStateReply
+
+    /// How far the texts of the mount's documents are read.
+    func textStatus(for peer: Peer) throws(ServiceFailure) -> TextStatusReply
+
+    /// Has no more texts read, or goes on; root and the user who mounted may.
+    func pauseTexts(_ isPaused: Bool, for peer: Peer) throws(ServiceFailure)
+
+    /// Forgets all texts, and has them read again; root and the user who mounted may.
+    func rebuildTexts(for peer: Peer) throws(ServiceFailure)
+}
+
+public struct TextStateReply: Codable, Hashable, Sendable {
+    /// `indexed`, `nothing` (there is nothing to be read in it), `failed` (it could not be read), `waiting` or `off`.
+    public var state: String
+    /// Why, for a person.
+    public var reason: String?
+    /// When it was read, in seconds since 1970.
+    public var time: Double?
+    /// Bytes of its words.
+    public var length: Int?
+    /// How often it was tried.
+    public var attempts: Int?
+
+    public init(state: String, reason: String? = nil, time: Double? = nil, length: Int? = nil, attempts: Int? = nil) {
+        (self.state, self.reason, self.time, self.length, self.attempts) = (state, reason, time, length, attempts)
+    }
+}
+
+public struct TextStatusReply: Codable, Hashable, Sendable {
+    /// `off`, `reading`, `paused` or `idle`.
+    public var state: String
+    /// Documents with a text, without one, and such as could not be read.
+    public var indexed, nothing, failed: Int
+    /// Of the index of texts on disk.
+    public var bytes: Int
+    /// What is read just now; told to root and the user who mounted.
+    public var current: DocumentPath?
+    /// Why nothing is read, for a person.
+    public var trouble: String?
+
+    public init(state: String, indexed: Int = 0, nothing: Int = 0, failed: Int = 0, bytes: Int = 0, current: DocumentPath? = nil, trouble: String? = nil) {
+        (self.state, self.indexed, self.nothing, self.failed) = (state, indexed, nothing, failed)
+        (self.bytes, self.current, self.trouble) = (bytes, current, trouble)
+    }
 }
 
 /// What to search for.

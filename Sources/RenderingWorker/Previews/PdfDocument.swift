@@ -59,12 +59,21 @@ final class PdfDocument {
         return LinkListing(links: links)
     }
 
-    /// - Parameter page: nil for all, up to a limit.
-    func text(page: Int?) throws(WorkRefusal) -> String {
+    /// Whether it is PDF, by how it begins.
+    static func isPdf(_ input: Int32) -> Bool {
+        var start = [UInt8](repeating: 0, count: 1_024)
+        let count = start.withUnsafeMutableBytes { pread(input, $0.baseAddress, $0.count, 0) }
+        return start.prefix(max(0, count)).split(separator: UInt8(ascii: "%")).contains { $0.starts(with: "PDF-".utf8) }
+    }
+
+    /// - Parameters:
+    ///   - page: nil for all.
+    ///   - limit: of bytes, for all: the page at which there are so many is the last.
+    func text(page: Int?, limit: Int = WorkLimits.text) throws(WorkRefusal) -> String {
         let pages = page.map { $0..<($0 + 1) } ?? 0..<pageCount
         guard pages.upperBound <= pageCount else { throw WorkRefusal("it has \(pageCount) page\(pageCount == 1 ? "" : "s")") }
         var text = ""
-        for number in pages where text.utf8.count < WorkLimits.text {
+        for number in pages where text.utf8.count < limit {
             guard let page = poppler_document_get_page(document, Int32(number)) else { continue }
             defer { g_object_unref(UnsafeMutableRawPointer(page)) }
             guard let words = poppler_page_get_text(page) else { continue }

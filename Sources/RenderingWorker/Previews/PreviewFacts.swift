@@ -16,10 +16,7 @@ enum PreviewFacts {
 
     /// PDF; pictures that have one page, such as SVG, are images here.
     private static func pages(_ input: Int32) throws(WorkRefusal) -> [Fact] {
-        var start = [UInt8](repeating: 0, count: 1_024)
-        let count = start.withUnsafeMutableBytes { pread(input, $0.baseAddress, $0.count, 0) }
-        let isPdf = start.prefix(max(0, count)).split(separator: UInt8(ascii: "%")).contains { $0.starts(with: "PDF-".utf8) }
-        return isPdf ? try PdfDocument(input).facts : try image(input)
+        PdfDocument.isPdf(input) ? try PdfDocument(input).facts : try image(input)
     }
 
     private static func image(_ input: Int32) throws(WorkRefusal) -> [Fact] {

@@ -20,12 +20,14 @@ struct SearchCommand: ParsableCommand {
             Examples:
               quire search invoice 2026
               quire search 'tag:work kind:image size>1M after:last-month'
+              quire search --why report.pdf
               quire search --limit 1000 --print0 '*.tmp' | xargs -0 rm
 
             Exit codes: 0 found; 1 nothing was found, or it failed (with a message); 64 the command line or the query is wrong.
             """)
 
-    @Argument(parsing: .allUnrecognized, help: "The query; several words are one query.") var words: [String]
+    @Argument(parsing: .allUnrecognized, help: "The query; several words are one query.") var words: [String] = []
+    @Option(help: "Say what is known of the text of a document, in place of a search.") var why: PathArgument?
     @Option(help: "How many documents at most (100).") var limit: Int?
     @Option(help: "The order: newest, oldest, largest, smallest or name.") var sort: SearchOrder = .newest
     @Flag(help: "Write JSON: an array of objects with path, size (bytes) and modified (seconds since 1970).") var json = false
@@ -38,6 +40,11 @@ struct SearchCommand: ParsableCommand {
             throw ValidationError("--limit must be from 1 to \(SearchInterface.mostDocuments).")
         }
         if everywhere, mount != nil { throw ValidationError("--everywhere and --in exclude each other.") }
+        if why != nil {
+            guard words.isEmpty, !everywhere, mount == nil, !endsByNul else { throw ValidationError("--why stands alone, or with --json.") }
+            return
+        }
+        if words.isEmpty { throw ValidationError("what is to be found? Such as: quire search invoice") }
         if json, endsByNul { throw ValidationError("--json and --print0 exclude each other.") }
         // A word that a minus negates comes here, too.
         if let wrong = words.first(where: { $0.hasPrefix("--") }) { throw ValidationError("there is no option \(wrong).") }
@@ -48,6 +55,7 @@ struct SearchCommand: ParsableCommand {
     }
 
     func run() throws {
+        if let why { return try explain(why) }
         let request = SearchRequest(query: words.joined(separator: " "), limit: limit, order: sort.rawValue)
         let mounts = try everywhere ? mountsOfCaller() : [try MountLocator.mount(meant: mount)]
         var documents: [FoundDocument] = []
@@ -71,6 +79,21 @@ struct SearchCommand: ParsableCommand {
         }
         if hasMore { Output.error("quire: there are more than these; --limit sets how many are shown") }
         if documents.isEmpty { throw ExitCode.failure }
+    }
+
+    private func explain(_ path: PathArgument) throws {
+        let (mount, place) = try MountLocator.mount(meant: nil, orHoldingFuture: path)
+        let state = try MountLocator.ask(mount, SearchInterface.textState, .init(DocumentPath(place ?? path.bytes)))
+        if json { return Output.json(state) }
+        let what =
+            switch state.state {
+            case "indexed": "its text is found: \(Figures.size(Int64(state.length ?? 0))) of words"
+            case "nothing": "it has no text that is found"
+            case "failed": "its text could not be read, \(state.attempts ?? 0) times"
+            case "waiting": "its text is still to be read"
+            default: "its text is not searched"
+            }
+        Output.line("\(path.description): " + what + (state.reason.map { ": " + shown($0) } ?? ""))
     }
 
     /// The order of documents of several mounts.

@@ -1,0 +1,65 @@
+import CLinux
+import Glibc
+import StorePrimitives
+import SystemPackage
+import WorkerProtocol
+
+/// Reads what documents are searched for by, with a worker of its own. For one thread.
+public final class TextReader: Sendable {
+    private let renderer = Renderer(yields: false, isReserve: false)
+    private let thumbnailer: Thumbnailer
+
+    public init(_ thumbnailer: Thumbnailer) { self.thumbnailer = thumbnailer }
+
+    public enum Result: Sendable {
+        /// UTF-8, of the version that the document had.
+        case text([UInt8], ThumbnailVersion)
+        /// There is nothing to be read in that version, and why, for a person.
+        case nothing(String, ThumbnailVersion)
+        /// It could not be read for want of time or memory.
+        case failed(String, ThumbnailVersion)
+        /// Not this time.
+        case notNow(String)
+    }
+
+    /// Larger documents are not read.
+    private static let largest: Int64 = 256 << 20
+
+    /// Reads a document; waits for the worker, 30 s at most.
+    public func read(_ subject: RenderSubject) -> Result {
+        let content: Descriptor, version: ThumbnailVersion
+        do throws(Errno) { (content, version) = try renderer.open(subject) } catch { return .notNow("it cannot be read: \(error)") }
+        guard version.size > 0 else { return .nothing("it is empty", version) }
+        guard version.size <= Self.largest else { return .nothing("it is larger than 256 MiB", version) }
+        let type = DocumentType(of: subject.name) { Renderer.beginning(of: content) }
+        guard let reading = reading(of: type) else { return .nothing("nothing here reads documents of type \(type)", version) }
+        let isMarkup = Self.markup.contains { type.isA($0) }
+        do throws(RenderRefusal) {
+            let words = try renderer.written(try renderer.ask(.words(reading, isMarkup: isMarkup), [content], thumbnailer))
+            // Written in place meanwhile: what was read may be of neither.
+            guard let now = try? Renderer.version(of: content), now == version else { return .notNow("it was changed meanwhile") }
+            return .text(words, version)
+        } catch {
+            switch error.lasts {
+            case .always: return .nothing(error.reason, version)
+            case .awhile: return .failed(error.reason, version)
+            case .no: return .notNow(error.reason)
+            }
+        }
+    }
+
+    /// The best of the providers that the worker itself is.
+    private func reading(of type: DocumentType) -> WorkRequest.Subject? {
+        thumbnailer.providers.providers(for: type).lazy.compactMap { provider in
+            if case .builtIn(let rendering) = provider { rendering } else { nil }
+        }.first
+    }
+
+    private static let markup = ["text/html", "application/xml", "application/xhtml+xml"].map { DocumentType($0) }
+
+    /// Ends the worker; another is started for the next document.
+    public func rest() { renderer.worker.withLock { $0 = nil } }
+
+    /// Ends what is being read, from any thread: nothing is read from now on.
+    public func interrupt() { renderer.interrupt() }
+}

@@ -1,0 +1,109 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// Searches in the text of documents.
+    struct TextSearchTests {
+        private static let documents = "python3 \(Products.folder)/programs/make-texts.py; mkdir .hidden; echo wordhidden >.hidden/note"
+
+        private func withTexts(_ account: Account = .root, _ body: (Mount) throws -> Void) throws {
+            try withMount(account, ["search-text=on"], prepare: Self.documents) { mount in
+                try mount.scanned()
+                try mount.shell(Self.readAll)
+                try body(mount)
+            }
+        }
+
+        private static let readAll = """
+            read_all() {
+                local state
+                state=$(quire index --json) || return
+                [ "$(jq -r .state <<<"$state")" = idle ] && [ "$(jq '.indexed + .nothing + .failed' <<<"$state")" = "$(find . -type f -not -path '*/.*' | wc -l)" ]
+            }
+            eventually read_all
+
+            """
+
+        @Test(arguments: Account.allCases)
+        func textsOfManyTypesAreFound(account: Account) throws {
+            try withTexts(account) { mount in
+                func found(_ query: String) throws -> String { try mount.shell("{ quire search --sort name \(query) || true; } | sed \"s|^$M/||\"") }
+                for (word, name) in [
+                    ("docx", "letter.docx"), ("odt", "letter.odt"), ("xlsx", "sheet.xlsx"), ("pptx", "talk.pptx"), ("epub", "book.epub"), ("zip", "parts.zip"),
+                    ("pdf", "page.pdf"), ("txt", "note.txt"), ("md", "read.md"), ("html", "site.html"), ("svg", "drawing.svg"), ("eml", "mail.eml"), ("c", "program.c"),
+                ] { #expect(try found("word\(word)") == name, "\(word)") }
+                #expect(try found("wordpdftitle wordpdf") == "page.pdf")
+                #expect(try found("wordcreator cafe") == "letter.docx")
+                #expect(try found("'\"wordodt more tabbed\"'") == "letter.odt")
+                #expect(try found("'\"two three\"' 'ubung OR one'") == "site.html")
+                #expect(try found("検索 ext:txt") == "notes.ja.txt")
+                #expect(try found("'wordp*'") == "page.pdf\ntalk.pptx")
+                for word in ["wordstyle", "wordrels", "wordcomment", "wordscript", "wordbin", "wordbroken", "wordhidden", "wordt"] { #expect(try found(word) == "", "\(word)") }
+                #expect(try mount.shell("ls .search/wordtxt; cat .search/wordmd/read.md") == "note.txt\n# wordmd")
+            }
+        }
+
+        /// The document, as it is, is found by what was written; its old text is not.
+        @Test func whatIsWrittenIsReadSoon() throws {
+            try withTexts { mount in
+                try mount.shell(
+                    """
+                    echo newword >note.txt; new() { [ "$(quire search newword)" = "$M/note.txt" ]; }; eventually new
+                    [ -z "$(quire search wordtxt || true)" ]
+                    mv note.txt moved.txt; [ "$(quire search newword)" = "$M/moved.txt" ]
+                    cp moved.txt copy; both() { [ "$(quire search newword | wc -l)" = 2 ]; }; eventually both
+                    rm moved.txt; [ "$(quire search newword)" = "$M/copy" ]
+                    """)
+            }
+        }
+
+        @Test func whatIsKnownOfADocumentIsSaid() throws {
+            try withTexts { mount in
+                func why(_ name: String) throws -> String { try mount.shell("quire search --why \(name)") }
+                #expect(try why("note.txt").hasPrefix("note.txt: its text is found: "))
+                #expect(try why("empty.txt") == "empty.txt: it has no text that is found: it is empty")
+                #expect(try why("data.bin2").contains("nothing here reads documents of type"))
+                #expect(try why("broken.pdf").hasPrefix("broken.pdf: it has no text that is found: "))
+                #expect(try why(".hidden/note") == ".hidden/note: it has no text that is found: hidden documents are not read")
+                try mount.refuses("quire search --why nothing", "nothing")
+                #expect(try mount.shell("quire search --why note.txt --json | jq -r .state") == "indexed")
+            }
+        }
+
+        @Test func readingIsPausedAndBegunAgain() throws {
+            try withTexts { mount in
+                try mount.shell("quire index pause; echo newword >note.txt")
+                #expect(try mount.shell("quire index").contains("texts: paused"))
+                #expect(try mount.shell("quire search --why note.txt").contains("it has changed since it was read"))
+                try mount.shell("quire index resume; new() { [ -n \"$(quire search newword)\" ]; }; eventually new; quire index rebuild")
+                try mount.shell(Self.readAll + "quire search newword wordtxt || quire search wordmd")
+                // The daemon that is mounted next goes on with what was read.
+                try mount.shell("cd /; quire unmount \"$M\"", in: "/")
+                try mount.mount(["search-text=on"])
+                #expect(try mount.shell("quire search wordmd").hasSuffix("/read.md"))
+            }
+        }
+
+        /// Each user finds texts of documents that the user may read.
+        @Test func textsAreFoundByWhoMayReadThem() throws {
+            try withMount(.root, ["allow_other,search-text=on"], prepare: "chmod 755 .; echo wordsecret >secret; chmod 600 secret; echo wordopen >open; chmod 644 open") { mount in
+                try mount.scanned()
+                try mount.shell(Self.readAll)
+                #expect(try mount.shell("quire search word*", as: Account.alice).hasSuffix("/open"))
+                #expect(try mount.attempt("quire search wordsecret", as: Account.alice).status == 1)
+                try mount.refuses("quire search --why secret", "", as: Account.alice)
+                try mount.refuses("quire index pause", "only root and the user who mounted", as: Account.alice)
+                #expect(try mount.shell("quire search 'word*' | wc -l") == "2")
+            }
+        }
+
+        @Test func withoutTheOptionNamesAloneAreSearched() throws {
+            try withMount(.user, prepare: Self.documents) { mount in
+                try mount.scanned()
+                #expect(try mount.attempt("quire search wordtxt").status == 1)
+                #expect(try mount.shell("quire index").contains("texts: off"))
+                try mount.refuses("quire index rebuild", "mount option search-text")
+            }
+        }
+    }
+}
