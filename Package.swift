@@ -134,7 +134,7 @@ let package = Package(
         .executableTarget(name: "QuireSync", dependencies: ["DocumentKit"], path: "Sources/Examples/QuireSync"),
         .executableTarget(name: "SketchPictures", dependencies: ["DocumentKit"], path: "Sources/Examples/SketchPictures"),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "StorePrimitives", "TestSupport"]),
-        .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage"]),
+        .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "TestSupport"]),
         .testTarget(name: "DocumentIndexTests", dependencies: ["DocumentIndex", "QueryLanguage", "StorePrimitives", "TestSupport"]),
         .testTarget(
             name: "DocumentStoreTests",

@@ -266,16 +266,20 @@ public final class MountedStore: Sendable {
         return UserShares(bounds: bounds, unbounded: hasPictures ? [] : [.thumbnailBytes], accounts: configuration.options.allowOther ? .ofSystem() : Accounts())
     }
 
-    /// Nil if texts are not searched: so it was asked for, or there is nobody who reads documents. Without room for it the mount does
-    /// without.
+    /// Nil if the option is off or there are no workers. If the file cannot be opened, a warning is logged and texts are not searched.
     private static func textIndexer(
         _ configuration: MountConfiguration, _ indexer: Indexer, _ thumbnails: DocumentThumbnails?, _ log: Logger
     ) -> TextIndexer? {
-        guard configuration.options.textSearching == .on, let thumbnails, !indexer.index.isTemporary else { return nil }
+        guard configuration.options.textSearching == .on else { return nil }
+        guard let thumbnails, !indexer.index.isTemporary else {
+            log.warning("texts of documents are not searched: \(thumbnails == nil ? "the mount has no virtual folders" : "the state folder has no room")")
+            return nil
+        }
         do throws(IndexError) {
             return try TextIndexer(
-                folder: configuration.stateFolder, indexer: indexer, reader: TextReader(thumbnails.thumbnailer),
-                subject: { thumbnails.subject($0, isFolder: false) }, isStoreInUse: { indexer.isStoreInUse }, log: log)
+                folder: configuration.stateFolder, isNew: indexer.index.outcome != .opened, indexer: indexer,
+                reader: TextReader(thumbnails.thumbnailer), subject: { thumbnails.subject($0, isFolder: false) },
+                isStoreInUse: { indexer.isStoreInUse }, log: log)
         } catch {
             log.warning("texts of documents are not searched: \(error)")
             return nil

@@ -21,6 +21,8 @@ public enum IndexError: Error, Equatable, Sendable {
     case noSuchTag(Tag)
     /// A tag cannot be renamed to one nested in itself.
     case tagInsideItself(Tag)
+    /// The index of texts turned out damaged in a search.
+    case textCorrupt
     /// A search was given up.
     case searchTooLong
     /// Any other answer of the database.
@@ -74,6 +76,7 @@ extension IndexError: CustomStringConvertible {
         case .scanSuperseded: "a newer scan pass has begun"
         case .noSuchTag(let tag): "no such tag: \(tag)"
         case .tagInsideItself(let tag): "a tag cannot be renamed into itself: \(tag)"
+        case .textCorrupt: "the index of texts is damaged"
         case .searchTooLong: "the search took too long and was given up: make the query narrower"
         case .database(let code, let message): "the index's database answered \(code): \(message)"
         }

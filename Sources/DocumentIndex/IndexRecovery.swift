@@ -20,7 +20,7 @@ struct IndexRecovery {
 
     private var documents: [Int64: DocumentRow] = [:]
     private var keptTags: [(name: [UInt8], creator: Int64)] = []
-    private var savedSearches: [(name: [UInt8], uid: Int64)] = []
+    private var savedSearches: [(name: [UInt8], query: [UInt8], uid: Int64)] = []
     private var uses: [Use] = []
     private var batches: [(id: Int64, uid: Int64, last: Int64)] = []
     private var removals: [Removal] = []
@@ -50,8 +50,9 @@ struct IndexRecovery {
                 if let name = try row.bytes(0), Tag(name) != nil { keptTags.append((name, try row.value(1))) }
             }
         }
-        Self.each(db, "SELECT name, uid FROM saved_search") { row in
-            if let name = try row.bytes(0), EntryName(name) != nil { savedSearches.append((name, try row.value(1))) }
+        Self.each(db, "SELECT name, query, uid FROM saved_search") { row in
+            guard let name = try row.bytes(0), let query = try row.bytes(1), EntryName(name) != nil else { return }
+            savedSearches.append((name, query, try row.value(2)))
         }
         Self.each(db, "SELECT uid, document, used, written FROM recent ORDER BY used DESC") {
             uses.append(Use(uid: try $0.value(0), document: try $0.value(1), used: try $0.value(2), written: try $0.value(3)))
@@ -105,8 +106,8 @@ struct IndexRecovery {
         for (name, creator) in keptTags where creator >= 0 && creator <= UInt32.max {
             try tags.keep(Tag(unchecked: name), by: UserID(UInt32(clamping: creator)))
         }
-        for (name, uid) in savedSearches where uid >= 0 && uid <= UInt32.max {
-            try db.run("INSERT OR IGNORE INTO saved_search (uid, name) VALUES (?, ?)", [uid, Data(name)])
+        for (name, query, uid) in savedSearches where uid >= 0 && uid <= UInt32.max {
+            try db.run("INSERT OR IGNORE INTO saved_search (uid, name, query) VALUES (?, ?, ?)", [uid, Data(name), Data(query)])
         }
         for document in documents.values.sorted(by: { $0.id < $1.id }) where document.id > 0 {
             try restore(document, into: db)

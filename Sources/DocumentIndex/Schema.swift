@@ -22,7 +22,10 @@ enum Schema {
         { try addCreatorsAndNames(to: $0) },
         { try $0.execute(sql: "CREATE INDEX tag_keeper_user ON tag_keeper (uid)") },
         { try addFolders(to: $0) },
-        { try $0.execute(sql: "CREATE TABLE saved_search (uid INTEGER NOT NULL, name BLOB NOT NULL, PRIMARY KEY (uid, name)) WITHOUT ROWID") },
+        {
+            try $0.execute(
+                sql: "CREATE TABLE saved_search (uid INTEGER NOT NULL, name BLOB NOT NULL, query BLOB NOT NULL, PRIMARY KEY (uid, name)) WITHOUT ROWID")
+        },
     ]
 
     private static let documentsTagsAndRecents = """

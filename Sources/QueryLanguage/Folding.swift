@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Text without case and accents, so that `Resume` finds `Résumé.pdf`.
 public enum Folding {
-    /// The bytes folded: lower case, without what is combined with a letter. What is no UTF-8 stays as it is. O(length); ASCII, as most
+    /// The bytes folded: lower case, without what is combined with a letter. In what is no UTF-8 that is so of ASCII alone. O(length); ASCII, as most
     /// names are, costs a nanosecond a byte.
     public static func fold(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var folded: [UInt8] = []
@@ -19,14 +19,27 @@ public enum Folding {
             folded.append(byte &- 0x41 < 26 ? byte | 0x20 : byte)
         }
         guard !isASCII else { return }
-        let original = Array(bytes)
+        guard let text = String(validating: Array(bytes), as: UTF8.self) else { return }
         folded.removeLast(folded.count &- start)
-        guard let text = String(validating: original, as: UTF8.self) else { return folded.append(contentsOf: original) }
+        let decomposed = String(bounded(text.lowercased().unicodeScalars)).decomposedStringWithCompatibilityMapping
         var plain = String.UnicodeScalarView()
-        plain.append(contentsOf: text.lowercased().decomposedStringWithCompatibilityMapping.unicodeScalars.filter { !isAccent($0) })
+        plain.append(contentsOf: decomposed.unicodeScalars.lazy.filter { !isAccent($0) })
         // What is left of other scripts is composed as it is typed: Hangul, Kana.
         folded.append(contentsOf: String(plain).precomposedStringWithCanonicalMapping.utf8)
     }
+
+    /// Without accents, which are dropped anyway, and of other marks the first few on each letter: normalizing sorts them, in the square of
+    /// their number.
+    private static func bounded(_ scalars: String.UnicodeScalarView) -> String.UnicodeScalarView {
+        var (kept, marks) = (String.UnicodeScalarView(), 0)
+        for scalar in scalars where !isAccent(scalar) {
+            marks = scalar.properties.canonicalCombiningClass == .notReordered ? 0 : marks &+ 1
+            if marks <= mostMarks { kept.append(scalar) }
+        }
+        return kept
+    }
+
+    private static let mostMarks = 8
 
     /// Accents of Latin, Greek and Cyrillic letters, and the points of Hebrew and Arabic, which most texts leave out. Other scripts' marks
     /// are vowels and voices.

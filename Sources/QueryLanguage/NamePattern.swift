@@ -126,7 +126,7 @@ public struct NamePattern: Sendable, Hashable {
 
     private static let slash = UInt8(ascii: "/")
 
-    static func contains(_ text: UnsafeRawBufferPointer, _ literal: [UInt8]) -> Bool {
+    package static func contains(_ text: UnsafeRawBufferPointer, _ literal: [UInt8]) -> Bool {
         literal.isEmpty
             || literal.withUnsafeBytes { cl_find(text.baseAddress, text.count, $0.baseAddress, $0.count) } != nil
     }

@@ -5,9 +5,9 @@ public struct Query: Sendable, Hashable {
     public let expression: QueryExpression
 
     /// Parses a query. Dates such as `today` are resolved by the calendar: a query that is kept has to be parsed again when it is used.
-    /// O(length), which is bounded.
-    public init(parsing text: String, calendar: QueryCalendar = .local) throws(QueryError) {
-        var parser = try QueryParser(text, calendar: calendar)
+    /// O(length), which is bounded. - Parameter root: the path of the mount, with which paths in the query may begin.
+    public init(parsing text: String, calendar: QueryCalendar = .local, root: String = "") throws(QueryError) {
+        var parser = try QueryParser(text, calendar: calendar, root: root)
         expression = try parser.parse()
         self.text = text
     }
@@ -22,7 +22,7 @@ public struct Query: Sendable, Hashable {
     /// The most bytes of a query.
     public static let longest = 4_096
     /// The most terms of one.
-    public static let mostTerms = 100
+    public static let mostTerms = 50
     /// How deep parentheses can be nested.
     public static let mostLevels = 16
 }

@@ -5,9 +5,13 @@ public struct QueryError: Error, Hashable, Sendable {
         case tooLong
         case tooManyTerms
         case tooManyLevels
+        /// Names have none, and a search for one would find where names end.
+        case hasNul
         case unclosedQuote
         case unclosedParenthesis
         case unopenedParenthesis
+        /// `<`, `>` or `=` at the beginning of a word.
+        case looseOperator(String)
         /// An operator without anything on one side of it.
         case danglingOperator(String)
         case unknownField(String)
@@ -39,21 +43,25 @@ extension QueryError: CustomStringConvertible {
         case .tooLong: "the query is longer than \(Query.longest) bytes"
         case .tooManyTerms: "the query has more than \(Query.mostTerms) terms"
         case .tooManyLevels: "the parentheses are nested more than \(Query.mostLevels) deep"
+        case .hasNul: "a query has no NUL"
         case .unclosedQuote: "this quotation mark is not closed"
         case .unclosedParenthesis: "this parenthesis is not closed"
-        case .unopenedParenthesis: "no parenthesis was opened that this one could close"
+        case .unopenedParenthesis: "this parenthesis has no opening one"
+        case .looseOperator(let text): "\(text) stands alone; write for example size>1M, without spaces"
+        case .danglingOperator("NOT"): "NOT needs something behind it; in quotation marks it is a word"
         case .danglingOperator(let name): "\(name) needs something on both sides; in quotation marks it is a word"
+        case .unknownField(""): "a field has a name before its colon; in quotation marks this is searched for as it stands"
         case .unknownField(let name):
-            "there is no field \(name):; there are \(QueryField.names). In quotation marks it is searched for as it stands"
+            "there is no field \(name):; fields are \(QueryField.names). In quotation marks this is searched for as it stands"
         case .missingValue(let field): "\(field) needs a value, without a space before it"
         case .notADate(let text):
-            "\(text) is no date: 2026, 2026-03, 2026-03-01, today, yesterday, last-week, this-month, or a time ago (12h, 7d, 2w, 6m, 1y)"
+            "\(text) is not a date; examples: 2026, 2026-03, 2026-03-01, 2026-03-01T14:05, today, yesterday, last-week, this-month, last-year, 12h, 7d, 2w, 6m, 1y"
         case .backwardRange(let text): "\(text) ends before it begins"
-        case .notASize(let text): "\(text) is no size: 500, 10K, 1.5M, 2G"
-        case .notATag(let text): "\(text) cannot be a tag"
-        case .notAFolder(let text): "\(text) is no folder below the mount's root"
-        case .notAKind(let text): "there is no kind \(text); there are \(DocumentKind.allCases.map(\.rawValue).joined(separator: ", "))"
-        case .notAType(let text): "\(text) is no type: a MIME type (image/png), a file name extension (pdf), or a kind (image)"
+        case .notASize(let text): "\(text) is not a size; examples: 500, 10K, 1.5M, 2G"
+        case .notATag(let text): "\(text) is not a tag; examples: work, work/letters"
+        case .notAFolder(let text): "\(text) is not a folder below the mount's root"
+        case .notAKind(let text): "there is no kind \(text); kinds are \(DocumentKind.allCases.map(\.rawValue).joined(separator: ", "))"
+        case .notAType(let text): "\(text) is not a type; examples: image/png, pdf, image"
         }
     }
 

@@ -12,14 +12,15 @@ struct QueryParser {
     private var terms = 0
     private var levels = 0
 
-    init(_ text: String, calendar: QueryCalendar) throws(QueryError) {
+    init(_ text: String, calendar: QueryCalendar, root: String) throws(QueryError) {
         whole = Array(text.utf8).indices
         guard whole.count <= Query.longest else { throw QueryError(.tooLong, at: whole.dropFirst(Query.longest)) }
+        guard !text.utf8.contains(0) else { throw QueryError(.hasNul, at: whole) }
         var scanner = QueryScanner(text)
         var tokens: [QueryToken] = []
         while let token = try scanner.next() { tokens.append(token) }
         self.tokens = tokens
-        values = QueryValues(calendar: calendar)
+        values = QueryValues(calendar: calendar, root: root)
     }
 
     mutating func parse() throws(QueryError) -> QueryExpression {

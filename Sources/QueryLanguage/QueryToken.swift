@@ -2,7 +2,7 @@
 struct QueryToken: Equatable {
     enum Kind: Equatable {
         case open, close, or, and, not
-        /// A word, or what stands in quotation marks. `colon` is the place of the first colon, or of the `<`, `>` or `=` behind `size`, in
+        /// A word, or what stands in quotation marks. `colon` is the place of the first colon, or of the `<`, `>` or `=` behind `size` and `date`, in
         /// `text`, if one stands outside of quotation marks.
         case word(text: String, colon: Int?, isQuoted: Bool)
     }
@@ -42,7 +42,7 @@ struct QueryScanner {
                 try quoted(&text)
                 continue
             }
-            let isColon = byte == UInt8(ascii: ":") || text.elementsEqual("size".utf8) && "<>=".utf8.contains(byte)
+            let isColon = byte == UInt8(ascii: ":") || "<>=".utf8.contains(byte) && ["size", "date"].contains(String(decoding: text, as: UTF8.self).lowercased())
             if isColon, colon == nil, !isQuoted { colon = text.count }
             text.append(byte)
             at &+= 1

@@ -3,13 +3,16 @@ internal import Foundation
 /// Makes conditions of fields and their values.
 struct QueryValues {
     let calendar: QueryCalendar
+    /// The path of the mount; empty if none is known.
+    let root: String
 
     /// A word, or several in quotation marks. With a wildcard in it that is not at its end, it is a pattern for names.
     func expression(words text: String, isQuoted: Bool, at range: Range<Int>) throws(QueryError) -> QueryExpression {
         guard !text.isEmpty else { throw QueryError(.empty, at: range) }
         guard !isQuoted else { return .term(.words(WordPattern(text: text, isPrefix: false))) }
+        if let first = text.first, "<>=".contains(first) { throw QueryError(.looseOperator(text), at: range) }
         let stem = text.last == "*" ? text.dropLast() : text[...]
-        if stem.isEmpty || stem.contains("*") || stem.contains("?") { return .term(.name(NamePattern(text))) }
+        if stem.isEmpty || !NamePattern(String(stem)).isPlain { return .term(.name(NamePattern(text))) }
         return .term(.words(WordPattern(text: String(stem), isPrefix: stem.count < text.count)))
     }
 
@@ -34,25 +37,31 @@ struct QueryValues {
         case .date: .term(.modified(try times(value, at: range)))
         case .size: .term(.size(try sizes(value, at: range)))
         case .name: .term(.name(NamePattern(value)))
-        case .path: .term(.path(NamePattern(Self.withoutRoot(value), isPath: true)))
+        case .path: .term(.path(NamePattern(inStore(value), isPath: true)))
         case .in: .term(.folder(try folder(value, at: range)))
-        case .is, .tag: try tag(value, at: range)
-        case .ext: alternatives(value) { .fileExtension(String(decoding: Folding.fold($0.drop { $0 == "." }.utf8), as: UTF8.self)) }
-        case .mime: alternatives(value) { .type(.mime(NamePattern(String($0)))) }
+        case .is, .tag: try alternatives(value, at: range) { (name) throws(QueryError) in try tag(String(name), at: range) }
+        case .ext:
+            try alternatives(value, at: range) { (ending) throws(QueryError) in
+                .fileExtension(String(decoding: Folding.fold(ending.drop { $0 == "." }.utf8), as: UTF8.self))
+            }
+        case .mime: try alternatives(value, at: range) { (name) throws(QueryError) in .type(.mime(NamePattern(String(name)))) }
         case .kind: try kinds(value, at: range)
         case .type: try types(value, at: range)
         }
     }
 
     /// `pdf,odt`: one of several.
-    private func alternatives<Failure>(_ value: String, _ term: (Substring) throws(Failure) -> QueryTerm) throws(Failure) -> QueryExpression {
+    private func alternatives(
+        _ value: String, at range: Range<Int>, _ term: (Substring) throws(QueryError) -> QueryTerm
+    ) throws(QueryError) -> QueryExpression {
         var terms: [QueryExpression] = []
         for part in value.split(separator: ",") { terms.append(.term(try term(part))) }
+        guard !terms.isEmpty else { throw QueryError(.missingValue(field: value), at: range) }
         return .any(of: terms)
     }
 
     private func kinds(_ value: String, at range: Range<Int>) throws(QueryError) -> QueryExpression {
-        try alternatives(value) { (name) throws(QueryError) in
+        try alternatives(value, at: range) { (name) throws(QueryError) in
             guard let kind = DocumentKind(rawValue: name.lowercased()) else { throw QueryError(.notAKind(String(name)), at: range) }
             return .type(.kind(kind))
         }
@@ -60,7 +69,7 @@ struct QueryValues {
 
     /// A MIME type, a kind, or the type of a file name extension.
     private func types(_ value: String, at range: Range<Int>) throws(QueryError) -> QueryExpression {
-        try alternatives(value) { (name) throws(QueryError) in
+        try alternatives(value, at: range) { (name) throws(QueryError) in
             let name = name.lowercased()
             if name.contains("/") {
                 let halves = name.split(separator: "/", omittingEmptySubsequences: false)
@@ -73,32 +82,45 @@ struct QueryValues {
         }
     }
 
-    private func tag(_ value: String, at range: Range<Int>) throws(QueryError) -> QueryExpression {
-        if value == "*" { return .term(.anyTag) }
-        guard !value.contains(","), !value.hasPrefix("/"), !value.hasSuffix("/"), !value.contains("//") else {
-            throw QueryError(.notATag(value), at: range)
-        }
-        return .term(.tag(value))
+    private func tag(_ value: String, at range: Range<Int>) throws(QueryError) -> QueryTerm {
+        if value == "*" { return .anyTag }
+        guard !value.hasPrefix("/"), !value.hasSuffix("/"), !value.contains("//") else { throw QueryError(.notATag(value), at: range) }
+        return .tag(value)
     }
 
     private func folder(_ value: String, at range: Range<Int>) throws(QueryError) -> String {
-        let names = Self.withoutRoot(value).split(separator: "/").filter { $0 != "." }
+        let names = inStore(value).split(separator: "/").filter { $0 != "." }
         guard !names.contains("..") else { throw QueryError(.notAFolder(value), at: range) }
         return names.joined(separator: "/")
     }
 
-    /// Paths begin at the mount's root, with or without a slash.
-    private static func withoutRoot(_ path: String) -> String { String(path.drop { $0 == "/" }) }
+    /// Paths begin at the mount's root, with or without a slash, or are absolute.
+    private func inStore(_ path: String) -> String {
+        let inside = root.isEmpty || !(path + "/").hasPrefix(root + "/") ? path : String(path.dropFirst(root.count))
+        return String(inside.drop { $0 == "/" })
+    }
 
     // MARK: - Ranges
 
-    private func time(_ value: String, at range: Range<Int>) throws(QueryError) -> TimeRange {
-        guard let times = calendar.range(value) else { throw QueryError(.notADate(value), at: range) }
+    private func time(_ value: String, isBound: Bool = true, at range: Range<Int>) throws(QueryError) -> TimeRange {
+        guard let times = calendar.range(value, isBound: isBound) else { throw QueryError(.notADate(value), at: range) }
         return times
     }
 
     private func times(_ value: String, at range: Range<Int>) throws(QueryError) -> TimeRange {
-        guard let (first, last) = Self.bounds(value) else { return try time(value, at: range) }
+        let sign = value.prefix { "<>=".contains($0) }
+        if !sign.isEmpty {
+            let times = try time(String(value.dropFirst(sign.count)), at: range)
+            switch sign {
+            case ">": return TimeRange(start: times.end, end: .max)
+            case ">=": return TimeRange(start: times.start, end: .max)
+            case "<": return TimeRange(start: .min, end: times.start)
+            case "<=": return TimeRange(start: .min, end: times.end)
+            case "=": return times
+            default: throw QueryError(.notADate(value), at: range)
+            }
+        }
+        guard let (first, last) = Self.bounds(value) else { return try time(value, isBound: false, at: range) }
         let start = first.isEmpty ? Int64.min : try time(first, at: range).start
         let end = last.isEmpty ? Int64.max : try time(last, at: range).end
         guard start < end else { throw QueryError(.backwardRange(value), at: range) }
@@ -113,6 +135,7 @@ struct QueryValues {
             guard least <= most else { throw QueryError(.backwardRange(value), at: range) }
             return least...most
         }
+        guard value.count > sign.count else { throw QueryError(.missingValue(field: "size" + sign), at: range) }
         let size = try size(String(value.dropFirst(sign.count)), at: range)
         switch sign {
         case ">": return size.adding(clamping: 1)...Int64.max

@@ -1,5 +1,5 @@
 /// Takes text apart into the words by which it is searched: runs of letters and digits, folded; of Chinese and Japanese, which have no
-/// spaces, and of Korean, each two characters that follow each other.
+/// spaces, and of Korean, each two characters that follow each other, and the last of a run.
 public enum WordBreaker {
     /// Bytes of a word; what is longer is no word that anybody searches for.
     private static let longest = 64
@@ -17,22 +17,30 @@ public enum WordBreaker {
     /// Calls `body` with the bytes of each word.
     private static func each(_ text: some Sequence<UInt8>, _ body: (ArraySlice<UInt8>) -> Void) {
         var word: [UInt8] = []
-        // The length of the last character of a run of characters without spaces; nil in another word.
+        // The last character of a run of characters without spaces; nil in another word.
         var last: ArraySlice<UInt8>?
         func end() {
-            if let last, word.isEmpty { body(last) } else if !word.isEmpty, last == nil, word.count <= longest { body(word[...]) }
+            // By itself too, so that it is found at the end of a run.
+            if let last { body(last) } else if !word.isEmpty, word.count <= longest { body(word[...]) }
             word = []
             last = nil
         }
-        for scalar in String(decoding: Folding.fold(text), as: UTF8.self).unicodeScalars {
-            if isIdeographic(scalar) {
-                let character = Array(String(scalar).utf8)
-                if last == nil, !word.isEmpty { end() }
-                if let last {
-                    // In `word`: that the run has more than one.
-                    word = last + character
-                    body(word[...])
+        // What is no UTF-8 is replaced: the rest is folded all the same.
+        let whole = String(decoding: Array(text), as: UTF8.self)
+        for scalar in String(decoding: Folding.fold(whole.utf8), as: UTF8.self).unicodeScalars {
+            if scalar.isASCII {
+                // As nearly all are.
+                let byte = UInt8(truncatingIfNeeded: scalar.value)
+                guard (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 else {
+                    end()
+                    continue
                 }
+                if last != nil { end() }
+                word.append(byte)
+            } else if isIdeographic(scalar) {
+                let character = Array(String(scalar).utf8)
+                if last == nil { end() }
+                if let last { body(last + character) }
                 last = character[...]
             } else if isLetter(scalar) {
                 if last != nil { end() }
@@ -45,7 +53,6 @@ public enum WordBreaker {
     }
 
     private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
-        if scalar.isASCII { return scalar.properties.isAlphabetic || (0x30...0x39).contains(scalar.value) }
         switch scalar.properties.generalCategory {
         case .decimalNumber, .letterNumber, .otherNumber, .nonspacingMark, .spacingMark: return true
         default: return scalar.properties.isAlphabetic
@@ -61,11 +68,19 @@ public enum WordBreaker {
 }
 
 extension WordPattern {
-    /// What the words of a text have to have in them for the pattern to be there, one after another; none if nothing can be searched for.
+    /// The words that a text has to have, one after another; none if nothing can be searched for.
     public var words: [String] {
-        WordBreaker.words(of: text.utf8).split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+        var words = WordBreaker.words(of: text.utf8).split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+        // The run may go on in the text.
+        if let last = words.last, Self.isOneCharacter(last), let pair = words.dropLast().last, pair.hasSuffix(last), pair.unicodeScalars.count == 2 {
+            words.removeLast(1)
+        }
+        return words
     }
 
     /// Whether the last of `words` is the beginning of a word: it was typed so, or it is one character of a script without spaces.
-    public var endsInPrefix: Bool { isPrefix || (words.count == 1 && words.first?.unicodeScalars.count == 1 && words.first?.utf8.count ?? 0 > 2) }
+    public var endsInPrefix: Bool { isPrefix || words.last.map { Self.isOneCharacter($0) } ?? false }
+
+    /// One character of a script without spaces: others have no words of one that are longer than two bytes.
+    private static func isOneCharacter(_ word: String) -> Bool { word.unicodeScalars.count == 1 && word.utf8.count > 2 }
 }

@@ -8,7 +8,7 @@ public enum WorkLimits {
     public static let result = 64 << 20
     /// Bytes of the text of a document; what is more is left out.
     public static let text = 1 << 20
-    /// Bytes of what a document is searched for by; what is more is left out.
+    /// Bytes of a document's searchable text; what is more is left out.
     public static let words = 4 << 20
     /// Entries of an archive that are told; what is more is left out.
     public static let entries = 100_000

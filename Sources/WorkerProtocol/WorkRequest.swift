@@ -9,7 +9,7 @@ public enum WorkRequest: Equatable, Sendable {
     case facts(Subject)
     /// What can be read in it, as UTF-8. `page` counts from 0; nil means all.
     case text(Subject, page: Int?)
-    /// All that it can be searched for by, as UTF-8: text, titles, the names in an archive. - Parameter isMarkup: it is HTML or XML.
+    /// Its searchable text, as UTF-8: what can be read in it, titles, the names in an archive. - Parameter isMarkup: it is HTML or XML.
     case words(Subject, isMarkup: Bool)
     /// The links on a page, which counts from 0: a `LinkListing`.
     case links(Subject, page: Int)

@@ -34,10 +34,17 @@ import Testing
         for seconds in [Int64.min, .max] { #expect(QueryCalendar(now: seconds, isUTC: true).range("7d") != nil) }
     }
 
-    /// Summer time began on 2026-03-29 in the process's time zone, if that is a German one; a day is a day in any.
-    @Test func aDayOfTheLocalTimeZoneIs23To25HoursLong() throws {
-        let range = try #require(QueryCalendar(now: 1_795_874_400, isUTC: false).range("2026-03-29"))
-        #expect((23...25).contains((range.end - range.start) / 3_600_000_000_000))
+    @Test func aTimeAgoIsThatMomentWhereItIsABound() throws {
+        let day: Int64 = 86_400_000_000_000
+        let now: Int64 = 1_795_874_400_000_000_000
+        #expect(try parsed("date:2w..1w") == .term(.modified(TimeRange(start: now - 14 * day, end: now - 7 * day))))
+        #expect(try parsed("date:..1d") == .term(.modified(TimeRange(start: .min, end: now - day))))
+        #expect(try parsed("date:7d") == .term(.modified(TimeRange(start: now - 7 * day, end: now))))
+        #expect(try parsed("date>7d") == .term(.modified(TimeRange(start: now - 7 * day, end: .max))))
+        #expect(try parsed("date>2025") == parsed("after:2026"))
+        #expect(try parsed("date>=2026") == parsed("after:2026"))
+        #expect(try parsed("date<2026") == parsed("before:2026"))
+        #expect(try parsed("Date<=2025") == parsed("before:2026"))
     }
 
     @Test func afterAndBeforeMeanTheBeginning() throws {

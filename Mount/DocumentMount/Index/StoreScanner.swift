@@ -31,9 +31,9 @@ final class StoreScanner: @unchecked Sendable {
     }
     private let state = Mutex(State())
     private let loop = LoopThread()
-    /// Called when a scan of the whole store has come to its end.
+    /// Called when a scan has come to its end.
     /// Safe: set before the mount serves.
-    nonisolated(unsafe) var follower: (@Sendable () -> Void)?
+    nonisolated(unsafe) var onCompleteScan: (@Sendable () -> Void)?
     private unowned let indexer: Indexer
     private let log: Logger
 
@@ -144,7 +144,7 @@ final class StoreScanner: @unchecked Sendable {
             }
             state.current = nil
         }
-        if folder.isRoot, outcome == "done" { follower?() }
+        if outcome == "done" { onCompleteScan?() }
     }
 
     /// Whether there is no folder under the name any more that is to be scanned, or the name is none that the store's file system takes.

@@ -5,7 +5,10 @@ import QueryLanguage
 import StorePrimitives
 import SystemPackage
 
-/// `.search`: a folder for each query. It lists those that the caller saved (mkdir); any other name is a query, too.
+/// `.search`: a folder for each query. It lists those that the caller keeps; any other name is a query itself, but for `NAME=QUERY`.
+///
+/// A folder can be made only under a name that is not there, as the kernel looks it up before mkdir(2): a name is then what makes a query
+/// one that is kept.
 final class SearchFolder: VirtualItem {
     let search: StoreSearch
     private let indexer: Indexer
@@ -30,45 +33,84 @@ final class SearchFolder: VirtualItem {
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        try ResultFolder(self, queries: [name], started)
+        if let query = try saving({ () throws(IndexError) in try indexer.index.savedSearch(name, of: UserID(caller.uid)) }) {
+            return try ResultFolder(self, name, query: query, started)
+        }
+        guard let definition = Self.definition(name) else { return try ResultFolder(self, name, query: nil, started) }
+        let kept = try saving { () throws(IndexError) in try indexer.index.savedSearch(definition.name, of: UserID(caller.uid)) }
+        guard kept == definition.query else { throw .noSuchFileOrDirectory }
+        return try ResultFolder(self, definition.name, query: kept, started)
     }
+
+    /// `NAME=QUERY`; nil if it is nothing of the kind, as `size=10` is a query.
+    private static func definition(_ name: EntryName) -> SavedSearch? {
+        let parts = name.bytes.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let kept = parts.first.flatMap({ EntryName($0) }), let query = parts.last.flatMap({ String(validating: $0, as: UTF8.self) }),
+            kept.bytes.first != UInt8(ascii: "."), !query.isEmpty, !comparedFields.contains("\(kept)".lowercased())
+        else { return nil }
+        return SavedSearch(name: kept, query: query)
+    }
+
+    private static let comparedFields: Set = ["date", "size"]
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        guard let saved = try? indexer.index.savedSearches(of: UserID(caller.uid)) else { throw .ioError }
-        return saved.compactMap { name in (try? ResultFolder(self, queries: [name], started)).map { (name, $0) } }
-    }
-
-    /// The results of a query, in the order of the paths.
-    func listing(of folder: ResultFolder, _ caller: Credentials) -> VirtualListing {
-        cache.listing(of: folder.key, for: caller, isShown: true) { folder.makeListing(caller, indexer.generation.load(ordering: .relaxed)) }
-    }
-
-    // MARK: Saved queries
-
-    func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        let folder = try ResultFolder(self, queries: [name], started)
-        // What is no query is not kept.
-        guard folder.query != nil else { throw .invalidArgument }
-        guard try saving({ () throws(IndexError) in try indexer.index.maySaveSearch(UserID(caller.uid)) }) else { throw .diskQuotaExceeded }
-        try saving { () throws(IndexError) in try indexer.index.saveSearch(name, by: UserID(caller.uid)) }
-        return folder
-    }
-
-    func removeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) {
-        let isGone = try saving { () throws(IndexError) in try indexer.index.forgetSearch(name, of: UserID(caller.uid)) }
-        guard isGone else { throw .noSuchFileOrDirectory }
-    }
-
-    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Credentials) throws(Errno) {
-        guard folder is SearchFolder else { throw .notPermitted }
-        _ = try makeFolder(newName, caller)
-        do throws(Errno) { try removeFolder(name, caller) } catch {
-            if name != newName { try? removeFolder(newName, caller) }
-            throw error
+        let kept = try saving { () throws(IndexError) in try indexer.index.savedSearches(of: UserID(caller.uid)) }
+        return kept.compactMap { search in
+            (try? ResultFolder(self, search.name, query: search.query, started)).map { (search.name, $0) }
         }
     }
 
-    /// Runs a change of the saved queries, with the error of a system call.
+    /// The results of a query, in the order of the paths. - Parameter isShown: to somebody who reads the names.
+    func listing(of folder: ResultFolder, _ caller: Credentials, isShown: Bool) -> VirtualListing {
+        indexer.catchUp()
+        return cache.listing(of: folder.key, for: caller, isShown: isShown) {
+            folder.makeListing(caller, indexer.generation.load(ordering: .relaxed))
+        }
+    }
+
+    /// What the folder showed under a name, if that is void since and the document is still the caller's to read: a program that goes through
+    /// the names of a listing means what they stood for, and has no other made for each.
+    func shown(_ name: EntryName, in folder: ResultFolder, _ caller: Credentials) -> VirtualLink? {
+        let listing: VirtualListing? = cache.shownBefore(of: folder.key, for: caller)
+        guard let link = listing?[name] as? VirtualLink, search.mayRead(link.document, caller) else { return nil }
+        return link
+    }
+
+    // MARK: Kept queries
+
+    func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
+        let (search, folder) = try made(of: name)
+        guard try saving({ () throws(IndexError) in try indexer.index.maySaveSearch(UserID(caller.uid)) }) else { throw .diskQuotaExceeded }
+        try saving { () throws(IndexError) in try indexer.index.saveSearch(search, by: UserID(caller.uid)) }
+        return folder
+    }
+
+    /// The query that a name defines, and its folder. Throws EINVAL if it is none that can be understood.
+    private func made(of name: EntryName) throws(Errno) -> (SavedSearch, ResultFolder) {
+        guard let search = Self.definition(name) else { throw .invalidArgument }
+        let folder = try ResultFolder(self, search.name, query: search.query, started)
+        guard folder.isUnderstood else { throw .invalidArgument }
+        return (search, folder)
+    }
+
+    func removeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) {
+        let kept = Self.definition(name)?.name ?? name
+        guard try saving({ () throws(IndexError) in try indexer.index.forgetSearch(kept, of: UserID(caller.uid)) }) else { throw .noSuchFileOrDirectory }
+    }
+
+    /// A kept query gets another name or, by `NAME=QUERY`, another query.
+    func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Credentials) throws(Errno) {
+        guard folder is SearchFolder, newName.bytes.first != UInt8(ascii: ".") else { throw .notPermitted }
+        let old = Self.definition(name)?.name ?? name
+        let query = try saving { () throws(IndexError) in try indexer.index.savedSearch(old, of: UserID(caller.uid)) }
+        guard let query else { throw .noSuchFileOrDirectory }
+        let new = Self.definition(newName) == nil ? SavedSearch(name: newName, query: query) : try made(of: newName).0
+        guard try saving({ () throws(IndexError) in try indexer.index.replaceSearch(old, by: new, of: UserID(caller.uid)) }) else {
+            throw .noSuchFileOrDirectory
+        }
+    }
+
+    /// Asks the index, with the error of a system call.
     private func saving<Result>(_ change: () throws(IndexError) -> Result) throws(Errno) -> Result {
         do throws(IndexError) { return try change() } catch {
             if case .diskFull = error { throw .noSpace }

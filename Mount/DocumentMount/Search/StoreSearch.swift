@@ -1,4 +1,5 @@
 import DocumentIndex
+import Glibc
 import QueryLanguage
 import StorePrimitives
 
@@ -11,8 +12,8 @@ final class StoreSearch: Sendable {
     /// Safe: set before the mount serves.
     nonisolated(unsafe) var texts: TextIndexer?
 
-    /// How long a search may take.
-    private static let longest = Duration.seconds(10)
+    /// How long the evaluation may take, and then the look at who may read what was found.
+    private static let longest = Duration.seconds(5)
     /// Of so many documents it is found out at once whether the user may read them.
     private static let batch = 1_000
 
@@ -21,14 +22,16 @@ final class StoreSearch: Sendable {
         self.access = access
     }
 
-    /// The documents that meet a query, `limit` at most, and whether there are more. Has what was written through the mount until now.
+    func mayRead(_ document: StorePath, _ caller: Credentials) -> Bool { access.may(caller, document, R_OK) }
+
+    /// The documents that meet a query, `limit` at most, and whether there are more. Has what was written through the mount until
+    /// the last `Indexer.catchUp`, which the caller calls with no lock held.
     func documents(
         _ query: Query, order: SearchOrder, limit: Int, _ caller: Credentials
     ) throws(IndexError) -> (documents: [Document], hasMore: Bool) {
         indexer.noteSearch()
-        indexer.catchUp()
         let deadline = ContinuousClock.now + Self.longest
-        var rest = try indexer.index.search(query, in: texts?.current, order: order, types: types, within: Self.longest)[...]
+        var rest = try ids(query, order)[...]
         var found: [Document] = []
         while !rest.isEmpty {
             guard ContinuousClock.now < deadline else { throw .searchTooLong }
@@ -42,5 +45,15 @@ final class StoreSearch: Sendable {
             }
         }
         return (found, false)
+    }
+
+    private func ids(_ query: Query, _ order: SearchOrder) throws(IndexError) -> [DocumentID] {
+        do throws(IndexError) {
+            return try indexer.index.search(query, in: texts?.textIndex, order: order, types: types, within: Self.longest)
+        } catch .textCorrupt {
+            // Names go on to be searched.
+            texts?.noteDamage()
+            return try indexer.index.search(query, order: order, types: types, within: Self.longest)
+        }
     }
 }

@@ -6,34 +6,36 @@ import Logging
 import StorePrimitives
 import SystemPackage
 
-/// Keeps the text index up with the store: reads what documents are searched for by, one after another, on a thread of the lowest
-/// priority, while apps do not use the store.
+/// Keeps the text index up with the store: reads the searchable text of documents, one after another, on a thread of the lowest priority,
+/// while apps do not use the store.
 ///
 /// It reads the store's files, which hold published versions alone, and changes no times. Hidden documents are not read.
 final class TextIndexer: Sendable {
     private struct State {
-        /// Documents that have another content.
+        /// Documents that have another content or name.
         var changed: Set<StorePath> = []
-        /// Whether all documents are to be looked at: at the start, and after changes that nobody kept.
-        var isVoid = false
-        /// Not before, on the monotonic clock.
+        /// When all documents are to be looked at, on the monotonic clock: at the start, after changes that were not kept, and again for
+        /// those that could not be read.
+        var allDue: Int64?
+        /// Nothing is read before.
         var notBefore: Int64 = 0
+        var isWorking = false
         var isPaused = false
         var isOver = false
         /// Why nothing is read, for a person.
         var trouble: String?
-        var current: StorePath?
+        var document: StorePath?
     }
     /// Leaf.
     private let state = Locked(State())
     private let loop = LoopThread()
     private let indexer: Indexer
     private let reader: TextReader
-    /// What reads a document.
+    /// The document as the worker is to read it.
     private let subject: @Sendable (StorePath) -> RenderSubject
     private let isStoreInUse: @Sendable () -> Bool
     private let log: Logger
-    /// Nil once it turned out damaged.
+    /// Leaf. Nil once it turned out damaged.
     private let index: Locked<TextIndex?>
     private let folder: String
 
@@ -42,16 +44,19 @@ final class TextIndexer: Sendable {
     /// Documents that are looked at together.
     private static let batch = 200
     /// What is read is recorded when there is so much of it, or after so long.
-    private static let recordedBytes = 1 << 20
-    private static let recordedAfter: Int64 = 2_000_000_000
+    private static let batchBytes = 1 << 20
+    private static let batchAge: Int64 = 2_000_000_000
     /// How long the thread waits for apps to have a pause, before it reads one document all the same.
     private static let longestWait: Int64 = 10_000_000_000
-    private static let pause: Int64 = 200_000_000
-    /// After an error.
-    private static let rest: Int64 = 600_000_000_000
+    private static let usePollInterval: Int64 = 200_000_000
+    /// After an error, and before documents that could not be read are tried again.
+    private static let pauseAfterError: Int64 = 600_000_000_000
+    /// The most that the file takes, in bytes; less on a small disk.
+    private static let mostBytes = 8 << 30
 
+    /// Throws if the index cannot be opened. - Parameter isNew: whether the index of documents was made anew: its ids are others.
     init(
-        folder: String, indexer: Indexer, reader: TextReader, subject: @escaping @Sendable (StorePath) -> RenderSubject,
+        folder: String, isNew: Bool, indexer: Indexer, reader: TextReader, subject: @escaping @Sendable (StorePath) -> RenderSubject,
         isStoreInUse: @escaping @Sendable () -> Bool, log: Logger
     ) throws(IndexError) {
         self.folder = folder
@@ -60,15 +65,16 @@ final class TextIndexer: Sendable {
         self.subject = subject
         self.isStoreInUse = isStoreInUse
         self.log = log
+        if isNew { TextIndex.remove(in: folder) }
         index = Locked(try TextIndex(folder: folder))
     }
 
-    /// Where texts are searched.
-    var current: TextIndex? { index.withLock { $0 } }
+    /// Where texts are searched; nil for as long as it is damaged.
+    var textIndex: TextIndex? { index.withLock { $0 } }
 
     func start() {
         indexer.index.follow { [self] in follow($0) }
-        indexer.scanner.follower = { [self] in lookAtAll() }
+        indexer.scanner.onCompleteScan = { [self] in lookAtAll() }
         loop.start("quire-text") { [self] in
             _ = cl_set_thread_nice(19)
             while let work = next() { carryOut(work) }
@@ -79,26 +85,37 @@ final class TextIndexer: Sendable {
         state.withLock { $0.isOver = true }
         reader.interrupt()
         loop.stop()
-        try? current?.close()
+        try? textIndex?.close()
     }
 
     // MARK: - What is to be read
 
     /// On any thread; waits for nothing.
     private func follow(_ changes: [IndexedChange]) {
-        var isNew = false
         state.withLock { state in
             for change in changes {
-                guard case .changed(let path) = change, !path.isHidden else { continue }
-                isNew = true
-                if state.changed.count < Self.mostChanged { state.changed.insert(path) } else { state.isVoid = true }
+                switch change {
+                case .changed(let path): Self.note(path, in: &state)
+                case .moved(_, let path, let isFolder):
+                    // A folder may be hidden no more, and another name may be of another type.
+                    if isFolder { state.allDue = cl_monotonic_ns() } else { Self.note(path, in: &state) }
+                case .exchanged(let one, let other):
+                    Self.note(one, in: &state)
+                    Self.note(other, in: &state)
+                // Its text is forgotten when all are looked at next.
+                case .gone: state.allDue = state.allDue ?? cl_monotonic_ns() + Self.pauseAfterError
+                }
             }
         }
-        if isNew { loop.wake() }
+        loop.wake()
+    }
+
+    private static func note(_ path: StorePath, in state: inout State) {
+        if state.changed.count < mostChanged { state.changed.insert(path) } else { state.allDue = cl_monotonic_ns() }
     }
 
     private func lookAtAll() {
-        state.withLock { $0.isVoid = true }
+        state.withLock { $0.allDue = cl_monotonic_ns() }
         loop.wake()
     }
 
@@ -111,16 +128,20 @@ final class TextIndexer: Sendable {
     private func next() -> Work? {
         while true {
             let (work, isOver, due) = state.withLock { state -> (Work?, Bool, Int64?) in
+                let now = cl_monotonic_ns()
                 if state.isOver { return (nil, true, nil) }
                 if state.isPaused { return (nil, false, nil) }
-                if state.notBefore > cl_monotonic_ns() { return (nil, false, state.notBefore) }
-                if state.isVoid {
-                    (state.isVoid, state.changed) = (false, [])
+                if state.notBefore > now { return (nil, false, state.notBefore) }
+                if let due = state.allDue, due <= now {
+                    (state.allDue, state.changed, state.isWorking) = (nil, [], true)
                     return (.all, false, nil)
                 }
-                guard !state.changed.isEmpty else { return (nil, false, nil) }
-                defer { state.changed = [] }
-                return (.changed(Array(state.changed)), false, nil)
+                guard !state.changed.isEmpty else { return (nil, false, state.allDue) }
+                // Few at a time: others' changes come in between.
+                let some = Array(state.changed.prefix(Self.batch))
+                state.changed.subtract(some)
+                state.isWorking = true
+                return (.changed(some), false, nil)
             }
             if isOver { return nil }
             if let work { return work }
@@ -132,112 +153,182 @@ final class TextIndexer: Sendable {
     private var goesOn: Bool { state.withLock { !$0.isOver && !$0.isPaused } }
 
     private func carryOut(_ work: Work) {
-        do throws(IndexError) {
+        do throws(TextFailure) {
             switch work {
             case .all: try readAll()
-            case .changed(let paths):
-                var documents: [Document] = []
-                for path in paths { if let document = try indexer.index.document(at: path) { documents.append(document) } }
-                try read(documents)
+            case .changed(let paths): try read(try documents(at: paths), areTold: true)
             }
-            state.withLock { $0.trouble = nil }
         } catch {
             give(up: error)
         }
-        // What was begun is not forgotten.
-        if !goesOn { state.withLock { $0.isVoid = true } }
+        state.withLock { state in
+            state.isWorking = false
+            // Unfinished work is looked at again.
+            if state.isOver || state.isPaused { state.allDue = cl_monotonic_ns() }
+        }
     }
 
-    private func give(up error: IndexError) {
-        if case .closed = error { return }
-        if case .corrupt = error {
-            // Who has it open goes on with it; the next mount makes another.
-            index.withLock { $0 = nil }
+    private func documents(at paths: [StorePath]) throws(TextFailure) -> [Document] {
+        var documents: [Document] = []
+        for path in paths { if let document = try ofDocuments({ () throws(IndexError) in try indexer.index.document(at: path) }) { documents.append(document) } }
+        return documents
+    }
+
+    // MARK: - Failures
+
+    /// Why reading pauses.
+    private enum TextFailure: Error {
+        case documents(IndexError)
+        case texts(IndexError)
+        /// Nobody reads documents, or there is no room: why, for a person.
+        case other(String)
+    }
+
+    private func ofDocuments<Result>(_ body: () throws(IndexError) -> Result) throws(TextFailure) -> Result {
+        do throws(IndexError) { return try body() } catch { throw .documents(error) }
+    }
+
+    private func ofTexts<Result>(_ body: (TextIndex) throws(IndexError) -> Result) throws(TextFailure) -> Result {
+        guard let index = textIndex else { throw .texts(.corrupt(reason: "it is to be made anew: quire index rebuild")) }
+        do throws(IndexError) { return try body(index) } catch { throw .texts(error) }
+    }
+
+    private func give(up failure: TextFailure) {
+        let reason: String
+        switch failure {
+        case .documents(.closed), .texts(.closed): return
+        case .documents(let error): reason = "\(error)"
+        case .texts(let error):
+            if case .corrupt = error { noteDamage() }
+            reason = "\(error)"
+        case .other(let text): reason = text
+        }
+        let isNew = state.withLock { state in
+            defer {
+                state.trouble = reason
+                state.allDue = cl_monotonic_ns() + Self.pauseAfterError
+                state.notBefore = cl_monotonic_ns() + Self.pauseAfterError
+            }
+            return state.trouble != reason
+        }
+        if isNew { log.warning("texts of documents are not read for now: \(reason)") }
+    }
+
+    /// The index turned out damaged: another is made. Searches that have it open go on with it.
+    func noteDamage() {
+        index.withLock { index in
+            index = nil
             TextIndex.remove(in: folder)
+            index = try? TextIndex(folder: folder)
         }
-        log.warning("texts are not read for 10 minutes: \(error)")
-        state.withLock { state in
-            state.trouble = "\(error)"
-            state.isVoid = true
-            state.notBefore = cl_monotonic_ns() + Self.rest
-        }
+        lookAtAll()
     }
 
     // MARK: - Reading
 
     /// Looks at all documents, and forgets the texts of those that are gone.
-    private func readAll() throws(IndexError) {
-        guard let text = current else { return }
+    private func readAll() throws(TextFailure) {
         var last = DocumentID(rawValue: 0)
         while goesOn {
-            let documents = try indexer.index.documents(after: last, limit: Self.batch)
-            // Up to the last of these, or to the end.
-            let states = try text.states(after: last, limit: Self.batch * 4)
+            let documents = try ofDocuments { () throws(IndexError) in try indexer.index.documents(after: last, limit: Self.batch) }
             let end = documents.last?.id ?? DocumentID(rawValue: .max)
-            let known = Set(documents.map(\.id))
-            try text.forget(states.map(\.document).filter { $0 < end && !known.contains($0) })
+            try forgetOthers(than: Set(documents.lazy.filter { !$0.path.isHidden }.map(\.id)), after: last, until: end)
             guard !documents.isEmpty else { return }
-            try read(documents)
+            try read(documents, areTold: false)
             last = end
         }
     }
 
-    private func read(_ documents: [Document]) throws(IndexError) {
-        guard let text = current else { return }
-        var (texts, bytes, began): ([IndexedText], Int, Int64) = ([], 0, cl_monotonic_ns())
-        for document in documents where !document.path.isHidden {
-            let version = TextVersion(size: document.size, modified: document.modified)
-            guard try text.state(of: document.id)?.isDue(for: version) ?? true, goesOn else { continue }
-            waitForPause()
-            state.withLock { $0.current = document.path }
-            let (outcome, count) = outcome(of: reader.read(subject(document.path)), version)
-            state.withLock { $0.current = nil }
-            guard let outcome else { continue }
-            texts.append(IndexedText(document: document.id, version: version, outcome: outcome))
-            bytes += count
-            if bytes > Self.recordedBytes || cl_monotonic_ns() - began > Self.recordedAfter {
-                try text.record(texts, at: Timestamp(nanoseconds: Clock.now))
-                (texts, bytes, began) = ([], 0, cl_monotonic_ns())
-            }
+    /// Forgets texts of documents between two ids that are not these.
+    private func forgetOthers(than known: Set<DocumentID>, after first: DocumentID, until end: DocumentID) throws(TextFailure) {
+        var last = first
+        while goesOn, last < end {
+            let states = try ofTexts { (index) throws(IndexError) in try index.states(after: last, limit: Self.batch) }
+            guard let next = states.last?.document else { return }
+            let others = states.map(\.document).filter { $0 <= end && !known.contains($0) }
+            if !others.isEmpty { try ofTexts { (index) throws(IndexError) in try index.forget(others) } }
+            last = next
         }
-        if !texts.isEmpty { try text.record(texts, at: Timestamp(nanoseconds: Clock.now)) }
     }
 
-    /// What is to be recorded, and how many bytes it has; nil if it is none of the version that the index has, of which it is told soon.
-    private func outcome(of result: TextReader.Result, _ version: TextVersion) -> (IndexedText.Outcome?, Int) {
-        func isSame(_ read: ThumbnailVersion) -> Bool { read.size == version.size && read.modified == version.modified.nanoseconds }
-        switch result {
-        case .text(let bytes, let read): return isSame(read) ? (.text(bytes), bytes.count) : (nil, 0)
-        case .nothing(let reason, let read): return isSame(read) ? (.nothing(reason), 0) : (nil, 0)
-        case .failed(let reason, let read): return isSame(read) ? (.failed(reason), 0) : (nil, 0)
-        case .notNow(let reason):
-            state.withLock { $0.trouble = reason }
-            return (nil, 0)
+    private func read(_ documents: [Document], areTold: Bool) throws(TextFailure) {
+        var (texts, bytes, began): ([IndexedText], Int, Int64) = ([], 0, cl_monotonic_ns())
+        func record() throws(TextFailure) {
+            guard !texts.isEmpty else { return }
+            try ofTexts { (index) throws(IndexError) in try index.record(texts, at: Timestamp(nanoseconds: Clock.now)) }
+            (texts, bytes, began) = ([], 0, cl_monotonic_ns())
+            state.withLock { $0.trouble = nil }
         }
+        for document in documents where !document.path.isHidden && goesOn {
+            guard let outcome = try outcome(of: document, isTold: areTold) else { continue }
+            if case .text(let text) = outcome { bytes += text.count }
+            texts.append(IndexedText(document: document.id, version: TextVersion(document), outcome: outcome))
+            if bytes > Self.batchBytes || cl_monotonic_ns() - began > Self.batchAge { try record() }
+        }
+        try record()
+    }
+
+    /// What was read of a document; nil if there is nothing to be read of it now. - Parameter isTold: it has changed, or has another name, under
+    /// which there may be something to be read.
+    private func outcome(of document: Document, isTold: Bool) throws(TextFailure) -> IndexedText.Outcome? {
+        let version = TextVersion(document)
+        let known = try ofTexts { (index) throws(IndexError) in try index.state(of: document.id) }
+        guard known?.isDue(for: version) ?? true || isTold && known?.kind == .nothing else { return nil }
+        try checkRoom()
+        waitForPause()
+        state.withLock { $0.document = document.path }
+        defer { state.withLock { $0.document = nil } }
+        // The index is told soon of a version that it has not.
+        func isSame(_ read: ThumbnailVersion) -> Bool { read.size == version.size && read.modified == version.modified.nanoseconds }
+        switch reader.read(subject(document.path)) {
+        case .text(let bytes, let read): return isSame(read) ? .text(bytes) : nil
+        case .nothing(let reason, let read): return isSame(read) ? .nothing(reason) : nil
+        case .failed(let reason, let read):
+            tryAgainLater()
+            return isSame(read) ? .failed(reason) : nil
+        case .unreadable(let reason):
+            tryAgainLater()
+            return .failed(reason)
+        case .changed: return nil
+        case .noWorker(let reason): throw .other(reason)
+        }
+    }
+
+    private func tryAgainLater() { state.withLock { $0.allDue = $0.allDue ?? cl_monotonic_ns() + Self.pauseAfterError } }
+
+    private func checkRoom() throws(TextFailure) {
+        let size = try ofTexts { (index) throws(IndexError) in try index.size() }
+        var disk = statvfs()
+        guard folder.withCString({ statvfs($0, &disk) }) == 0 else { return }
+        let free = Int(clamping: UInt64(disk.f_bavail).multiplied(clamping: UInt64(disk.f_frsize)))
+        if size > Self.mostBytes { throw .other("the index of texts has 8 GiB, the most that it may take") }
+        if free < size / 2 || free < 64 << 20 { throw .other("\(folder): the disk has no room for more texts") }
     }
 
     /// Waits until apps do not use the store, but not for ever.
     private func waitForPause() {
         let deadline = cl_monotonic_ns() + Self.longestWait
-        while isStoreInUse(), goesOn, cl_monotonic_ns() < deadline { loop.sleep(until: cl_monotonic_ns() + Self.pause) }
+        while isStoreInUse(), goesOn, cl_monotonic_ns() < deadline { loop.sleep(until: cl_monotonic_ns() + Self.usePollInterval) }
     }
+}
 
-    // MARK: - Commands
-
+/// Commands.
+extension TextIndexer {
     struct Status: Sendable {
         var counts: TextCounts
         /// `reading`, `paused` or `idle`.
         var state: String
-        var current: StorePath?
+        var document: StorePath?
         var trouble: String?
     }
 
-    func status() throws(IndexError) -> Status? {
-        guard let text = current else { return nil }
-        let counts = try text.counts()
+    func status() throws(IndexError) -> Status {
+        let counts = try textIndex?.counts() ?? TextCounts(indexed: 0, nothing: 0, failed: 0, bytes: 0)
         return state.withLock { state in
-            let isIdle = state.current == nil && state.changed.isEmpty && !state.isVoid
-            return Status(counts: counts, state: state.isPaused ? "paused" : isIdle ? "idle" : "reading", current: state.current, trouble: state.trouble)
+            let isDue = state.allDue.map { $0 <= cl_monotonic_ns() } ?? false
+            let isIdle = !state.isWorking && (state.notBefore > cl_monotonic_ns() || state.changed.isEmpty && !isDue)
+            return Status(
+                counts: counts, state: state.isPaused ? "paused" : isIdle ? "idle" : "reading", document: state.document, trouble: state.trouble)
         }
     }
 
@@ -248,8 +339,12 @@ final class TextIndexer: Sendable {
 
     /// Forgets all texts, and reads them again.
     func rebuild() throws(IndexError) {
-        try current?.clear()
+        if let textIndex { try textIndex.clear() } else { noteDamage() }
         state.withLock { $0.notBefore = 0 }
         lookAtAll()
     }
+}
+
+extension TextVersion {
+    init(_ document: Document) { self.init(size: document.size, modified: document.modified) }
 }

@@ -9,10 +9,12 @@ extension MountedStore {
     public func search(_ request: SearchRequest, for peer: Peer) throws(ServiceFailure) -> FoundDocuments {
         guard let order = SearchOrder(rawValue: request.order ?? SearchOrder.newest.rawValue) else { throw .invalidParameter("order") }
         let query: Query
-        do throws(QueryError) { query = try Query(parsing: request.query) } catch { throw .invalidQuery("\(error)", error.range) }
+        let root = String(decoding: configuration.mountPoint, as: UTF8.self)
+        do throws(QueryError) { query = try Query(parsing: request.query, root: root) } catch { throw .invalidQuery("\(error)", error.range) }
+        indexer.catchUp()
         do throws(IndexError) {
             let (documents, hasMore) = try search.documents(
-                query, order: order, limit: request.limit ?? SearchInterface.mostDocuments, Credentials(peer))
+                query, order: order, limit: request.limit ?? SearchInterface.defaultLimit, Credentials(peer))
             return FoundDocuments(
                 documents: documents.map {
                     FoundDocument(path: place($0.path), size: $0.size, modified: Double($0.modified.nanoseconds) / 1e9)
@@ -28,12 +30,12 @@ extension MountedStore {
         guard fileSystem.tags.access.may(caller, path, R_OK), let known = try? indexer.index.document(at: path) else {
             throw .notFound("\(document.wire) among the documents of this mount")
         }
-        guard let texts = search.texts, let text = texts.current else { return TextStateReply(state: "off", reason: Self.off) }
+        guard let texts = search.texts else { return TextStateReply(state: "off", reason: Self.offReason) }
+        guard let text = texts.textIndex else { return TextStateReply(state: "waiting", reason: "the index of texts is damaged and made anew") }
         if path.isHidden { return TextStateReply(state: "nothing", reason: "hidden documents are not read") }
         do throws(IndexError) {
-            let version = TextVersion(size: known.size, modified: known.modified)
-            guard let state = try text.state(of: known.id) else { return TextStateReply(state: "waiting", reason: "it was not read yet") }
-            guard state.version == version else { return TextStateReply(state: "waiting", reason: "it has changed since it was read") }
+            guard let state = try text.state(of: known.id) else { return TextStateReply(state: "waiting") }
+            guard state.version == TextVersion(known) else { return TextStateReply(state: "waiting", reason: "it has changed since it was read") }
             return TextStateReply(
                 state: "\(state.kind)", reason: state.reason, time: Double(state.time.nanoseconds) / 1e9, length: state.length, attempts: state.attempts)
         } catch {
@@ -41,12 +43,13 @@ extension MountedStore {
         }
     }
 
-    private static let off = "the mount does not search texts (mount option search-text)"
+    private static let offReason = "the mount does not search texts (mount option search-text)"
 
     public func textStatus(for peer: Peer) throws(ServiceFailure) -> TextStatusReply {
         do throws(IndexError) {
-            guard let status = try search.texts?.status() else { return TextStatusReply(state: "off", trouble: Self.off) }
-            let current = fileSystem.tags.access.isUnlimited(Credentials(peer)) ? status.current.map(place) : nil
+            guard let texts = search.texts else { return TextStatusReply(state: "off", trouble: Self.offReason) }
+            let status = try texts.status()
+            let current = fileSystem.tags.access.isUnlimited(Credentials(peer)) ? status.document.map(place) : nil
             return TextStatusReply(
                 state: status.state, indexed: status.counts.indexed, nothing: status.counts.nothing, failed: status.counts.failed,
                 bytes: status.counts.bytes, current: current, trouble: status.trouble)
@@ -64,9 +67,9 @@ extension MountedStore {
 
     private func texts(for peer: Peer) throws(ServiceFailure) -> TextIndexer {
         guard fileSystem.tags.access.isUnlimited(Credentials(peer)) else {
-            throw .permissionDenied("only root and the user who mounted pause and rebuild the index")
+            throw .permissionDenied("only root and the user who mounted may pause or rebuild the index of texts")
         }
-        guard let texts = search.texts else { throw .failed(Self.off) }
+        guard let texts = search.texts else { throw .failed(Self.offReason) }
         return texts
     }
 }

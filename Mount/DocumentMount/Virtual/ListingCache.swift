@@ -58,8 +58,10 @@ final class ListingCache: Sendable {
         let (listing, made) = valid(slot, wanted).map { ($0.listing, Optional($0)) } ?? slot.making.withLock {
             if let made = valid(slot, wanted) { return (made.listing, made) }
             // Noted before the list is made: it has all the changes that are counted.
-            let (current, now) = (generation(), Clock.now)
+            let current = generation()
             let listing = make()
+            // And then: a list that takes long to make is not void when it is made.
+            let now = Clock.now
             let made = share(listing.entries.count, for: caller, but: slot).map { share in
                 Made(listing: listing, generation: current, time: now, share: share)
             }

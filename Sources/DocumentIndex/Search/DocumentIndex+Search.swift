@@ -26,12 +26,26 @@ extension DocumentIndex {
         _ query: Query, in text: TextIndex? = nil, order: SearchOrder = .newest, types: any TypeMatcher, within time: Duration = .seconds(10)
     ) throws(IndexError) -> [DocumentID] {
         let deadline = SearchDeadline(within: time)
-        var texts: [WordPattern: [DocumentID]] = [:]
-        for words in query.expression.words where texts[words] == nil { texts[words] = try text?.documents(containing: words) ?? [] }
-        return try searching { db, view in
-            let evaluator = SearchEvaluator(db: db, view: view, types: types, texts: texts, deadline: deadline)
-            let found = try evaluator.rows(meeting: query.expression)
-            return order.ids(found, view)
+        do {
+            let view = try searchTable.view(pool)
+            var facts = try pool.read { try SearchFacts(of: query, $0) }
+            if let text {
+                do {
+                    for words in Set(query.expression.words) { facts.add(try text.hits(of: words, deadline), of: words) }
+                } catch {
+                    if case .corrupt = IndexError(error, path: path) { throw IndexError.textCorrupt }
+                    throw error
+                }
+            }
+            var base = SearchEvaluator(view.base, view.suffixes, facts, types: types, deadline: deadline)
+            var recent = SearchEvaluator(view.recent, view.suffixes, facts, types: types, deadline: deadline)
+            let found = (
+                base: try base.rows(meeting: query.expression, within: view.baseRows),
+                recent: try recent.rows(meeting: query.expression, within: RowSet(count: view.recent.count, all: true))
+            )
+            return try order.ids(found, view, deadline)
+        } catch {
+            throw report(error)
         }
     }
 
@@ -63,24 +77,14 @@ extension DocumentIndex {
 
     /// Lets go of the memory that searches keep.
     public func endSearching() { searchTable.clear(pool) }
-
-    private func searching<Result>(_ body: (Database, SearchTable.View) throws -> Result) throws(IndexError) -> Result {
-        do { return try searchTable.withView(pool, body) } catch { throw report(error) }
-    }
-}
-
-extension SearchDeadline {
-    init(within time: Duration) {
-        let nanoseconds = time.components.seconds.multiplied(clamping: 1_000_000_000)
-        self.time = DispatchTime.now().uptimeNanoseconds &+ UInt64(clamping: nanoseconds)
-    }
 }
 
 extension SearchOrder {
     /// The ids of the rows found, in this order.
-    fileprivate func ids(_ found: (base: RowSet, recent: RowSet), _ view: SearchTable.View) -> [DocumentID] {
+    fileprivate func ids(_ found: (base: RowSet, recent: RowSet), _ view: SearchTable.View, _ deadline: SearchDeadline) throws -> [DocumentID] {
         let segments = [(found.base, view.base), (found.recent, view.recent)]
-        if case .name = self { return namesOrdered(segments) }
+        try deadline.check()
+        if case .name = self { return try namesOrdered(segments, deadline) }
         var keyed: [(key: Int64, id: Int64)] = []
         keyed.reserveCapacity(found.base.size &+ found.recent.size)
         for (rows, segment) in segments {
@@ -100,10 +104,13 @@ extension SearchOrder {
         }
     }
 
-    private func namesOrdered(_ segments: [(RowSet, SearchSegment)]) -> [DocumentID] {
+    private func namesOrdered(_ segments: [(RowSet, SearchSegment)], _ deadline: SearchDeadline) throws -> [DocumentID] {
         var named: [(name: [UInt8], id: Int64)] = []
         for (rows, segment) in segments {
-            rows.forEach { row in named.append((segment.withName(row) { Array($0) }, segment.documentIDs[row])) }
+            try rows.forEach { row in
+                try deadline.spend(1_000)
+                named.append((segment.withName(row) { Array($0) }, segment.documentIDs[row]))
+            }
         }
         named.sort { $0.name == $1.name ? $0.id < $1.id : $0.name.lexicographicallyPrecedes($1.name) }
         return named.map { DocumentID(rawValue: $0.id) }

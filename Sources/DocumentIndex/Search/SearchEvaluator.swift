@@ -1,71 +1,130 @@
-internal import Foundation
-internal import GRDB
 internal import QueryLanguage
-internal import StorePrimitives
 
-/// Finds the rows of segments that meet a query.
+/// Finds the rows of a segment that meet a query.
 struct SearchEvaluator {
-    let db: Database
-    let view: SearchTable.View
+    let segment: SearchSegment
+    let suffixes: Suffixes
     let types: any TypeMatcher
-    /// The documents whose texts have these words, in the order of their ids.
-    let texts: [WordPattern: [DocumentID]]
     let deadline: SearchDeadline
+    private var facts: SearchFacts
 
-    /// The rows of both segments, `recent` and `base`, that meet the expression.
-    func rows(meeting expression: QueryExpression) throws -> (base: RowSet, recent: RowSet) {
-        let evaluator = self
-        return (
-            try evaluator.rows(of: view.base, meeting: expression, within: view.baseRows),
-            try evaluator.rows(of: view.recent, meeting: expression, within: RowSet(count: view.recent.count, all: true))
-        )
+    init(_ segment: SearchSegment, _ suffixes: Suffixes, _ facts: SearchFacts, types: any TypeMatcher, deadline: SearchDeadline) {
+        (self.segment, self.suffixes, self.facts, self.types, self.deadline) = (segment, suffixes, facts, types, deadline)
     }
 
-    private func rows(of segment: SearchSegment, meeting expression: QueryExpression, within rows: RowSet) throws -> RowSet {
+    mutating func rows(meeting expression: QueryExpression, within rows: RowSet) throws -> RowSet {
         try deadline.check()
         guard !rows.isEmpty else { return rows }
         switch expression {
-        case .term(let term): return try self.rows(of: segment, meeting: term, within: rows)
+        case .term(let term): return try self.rows(meeting: term, within: rows)
         case .not(let inner):
             var rest = rows
-            rest.subtract(try self.rows(of: segment, meeting: inner, within: rows))
+            rest.subtract(try self.rows(meeting: inner, within: rows))
             return rest
         case .any(let alternatives):
             var found = RowSet(count: rows.count)
-            for alternative in alternatives { found.formUnion(try self.rows(of: segment, meeting: alternative, within: rows)) }
+            for alternative in alternatives { found.formUnion(try self.rows(meeting: alternative, within: rows)) }
             return found
         case .all(let conditions):
             // Those that leave few rows first.
             var rest = rows
-            for condition in conditions.sorted(by: { $0.cost < $1.cost }) {
-                rest = try self.rows(of: segment, meeting: condition, within: rest)
-            }
+            for condition in conditions.sorted(by: { $0.cost < $1.cost }) { rest = try self.rows(meeting: condition, within: rest) }
             return rest
         }
     }
 
-    private func rows(of segment: SearchSegment, meeting term: QueryTerm, within rows: RowSet) throws -> RowSet {
+    private mutating func rows(meeting term: QueryTerm, within rows: RowSet) throws -> RowSet {
         switch term {
-        case .words(let words):
-            var found = segment.rows(withNamesContaining: words.folded)
-            for document in texts[words] ?? [] { if let row = segment.row(of: document.rawValue) { found.insert(row) } }
-            return intersection(found, rows)
-        case .name(let pattern): return try names(of: segment, matching: pattern, within: rows)
-        case .path(let pattern): return try paths(of: segment, matching: pattern, within: rows)
+        case .words(let words): return try documents(having: words, within: rows)
+        case .name(let pattern): return try names(matching: pattern, within: rows)
+        case .path(let pattern): return try paths(matching: pattern, within: rows)
         case .folder(let path):
-            let folders = try Set(folders(inside: StorePath(path)))
+            let folders = facts.folders[path] ?? []
             return rows.filter { folders.contains(segment.folders[$0]) }
         case .fileExtension(let wanted):
-            let numbers = matchingSuffixes { !$0.isEmpty && Suffixes.fileExtension(of: $0) == wanted }
-            return rows.filter { numbers.contains(Int(segment.suffixes[$0])) }
-        case .type(let pattern):
-            let numbers = matchingSuffixes { !$0.isEmpty && types.name($0, is: pattern) }
-            return rows.filter { numbers.contains(Int(segment.suffixes[$0])) }
-        case .tag(let tag): return try intersection(tagged(tag, in: segment), rows)
-        case .anyTag: return try intersection(documents("SELECT DISTINCT document FROM document_tag", [], in: segment), rows)
+            let ending = Array(".\(wanted)".utf8)
+            return rows.filter { row in segment.withName(row) { $0.count > ending.count && $0.suffix(ending.count).elementsEqual(ending) } }
+        case .type(let pattern): return try types(pattern, within: rows)
+        case .tag(let tag): return documents(facts.tagged[tag] ?? [], within: rows)
+        case .anyTag: return documents(facts.anyTagged, within: rows)
         case .modified(let range): return rows.filter { range.contains(segment.times[$0]) }
         case .size(let range): return rows.filter { range.contains(segment.sizes[$0]) }
         }
+    }
+
+    /// Words are found in a name wherever they stand in it, and several as words of the name; and in texts.
+    private func documents(having words: WordPattern, within rows: RowSet) throws -> RowSet {
+        var found = RowSet(count: rows.count)
+        let sought = words.words
+        if sought.count > 1, let longest = sought.max(by: { $0.utf8.count < $1.utf8.count }) {
+            let phrase = Array((" " + sought.joined(separator: " ") + (words.endsInPrefix ? "" : " ")).utf8)
+            let candidates = intersection(segment.rows(withNamesContaining: Array(longest.utf8)), rows)
+            found = try candidates.filter { row in
+                try deadline.spend(1_000)
+                let name = [UInt8(ascii: " ")] + WordBreaker.words(of: segment.withName(row) { Array($0) })
+                return name.withUnsafeBytes { NamePattern.contains($0, phrase) }
+            }
+        } else {
+            let folded = words.folded
+            if !folded.isEmpty { found = intersection(segment.rows(withNamesContaining: folded), rows) }
+        }
+        for hit in facts.texts[words] ?? [] {
+            // Of the version that the document has, and of no other, which others may have been able to read.
+            if let row = segment.row(of: hit.document), rows.contains(row), segment.sizes[row] == hit.size, segment.times[row] == hit.modified {
+                found.insert(row)
+            }
+        }
+        return found
+    }
+
+    private func names(matching pattern: NamePattern, within rows: RowSet) throws -> RowSet {
+        if pattern.isPlain, pattern.literal.isEmpty { return RowSet(count: rows.count) }
+        // The literal that every match has in it is looked for in all names at once.
+        let candidates = intersection(segment.rows(withNamesContaining: pattern.literal), rows)
+        guard !pattern.isPlain else { return candidates }
+        return try candidates.filter { row in
+            try segment.withName(row) { name in
+                try deadline.spend(Self.cost(of: name.count))
+                return pattern.matches(name)
+            }
+        }
+    }
+
+    private mutating func paths(matching pattern: NamePattern, within rows: RowSet) throws -> RowSet {
+        if pattern.isPlain, pattern.literal.isEmpty { return RowSet(count: rows.count) }
+        var paths = facts.paths
+        var found = RowSet(count: rows.count)
+        try rows.forEach { row in
+            var path = paths.path(of: segment.folders[row])
+            segment.withName(row) { path.append(contentsOf: $0) }
+            try deadline.spend(Self.cost(of: path.count))
+            if path.withUnsafeBytes({ pattern.matches($0) }) { found.insert(row) }
+        }
+        return found
+    }
+
+    /// A pattern may take the square of the length.
+    private static func cost(of length: Int) -> Int { 50 &+ length &* length / 16 }
+
+    private func types(_ pattern: TypePattern, within rows: RowSet) throws -> RowSet {
+        var numbers = RowSet(count: suffixes.samples.count)
+        for (number, sample) in suffixes.samples.enumerated() where !sample.isEmpty {
+            try deadline.spend(200)
+            if types.name(sample, is: pattern) { numbers.insert(number) }
+        }
+        return try rows.filter { row in
+            let number = Int(segment.suffixes[row])
+            guard number == 0, suffixes.isFull else { return numbers.contains(number) }
+            try deadline.spend(2_000)
+            return types.name(segment.withName(row) { Array($0) }, is: pattern)
+        }
+    }
+
+    /// The rows of documents.
+    private func documents(_ ids: [Int64], within rows: RowSet) -> RowSet {
+        var found = RowSet(count: rows.count)
+        for id in ids { if let row = segment.row(of: id), rows.contains(row) { found.insert(row) } }
+        return found
     }
 
     private func intersection(_ one: RowSet, _ other: RowSet) -> RowSet {
@@ -73,72 +132,6 @@ struct SearchEvaluator {
         both.formIntersection(other)
         return both
     }
-
-    private func names(of segment: SearchSegment, matching pattern: NamePattern, within rows: RowSet) throws -> RowSet {
-        // What every match has in it is looked for in all names at once.
-        let candidates = intersection(segment.rows(withNamesContaining: pattern.literal), rows)
-        guard !pattern.isPlain else { return candidates }
-        return try candidates.filter { row in
-            try deadline.checkNowAndThen(row)
-            return segment.withName(row) { pattern.matches($0) }
-        }
-    }
-
-    private func paths(of segment: SearchSegment, matching pattern: NamePattern, within rows: RowSet) throws -> RowSet {
-        let table = FolderTable(db: db)
-        var last: (folder: Int64, path: [UInt8])?
-        return try rows.filter { row in
-            try deadline.checkNowAndThen(row)
-            let folder = segment.folders[row]
-            if last?.folder != folder {
-                let path = try table.path(of: folder)
-                last = (folder, path.isRoot ? [] : Folding.fold(path.bytes) + [UInt8(ascii: "/")])
-            }
-            var path = last?.path ?? []
-            segment.withName(row) { path.append(contentsOf: $0) }
-            return path.withUnsafeBytes { pattern.matches($0) }
-        }
-    }
-
-    /// The numbers of the folder at the path and all below it.
-    private func folders(inside path: StorePath?) throws -> [Int64] {
-        guard let path, let id = try FolderTable(db: db).id(of: path) else { return [] }
-        return try db.integers(FolderTable.inside + "SELECT id FROM inside", [id])
-    }
-
-    private func tagged(_ name: String, in segment: SearchSegment) throws -> RowSet {
-        guard let tag = Tag(name) else { return RowSet(count: segment.count) }
-        let range = tag.nestedRange
-        return try documents(
-            "SELECT document FROM document_tag WHERE tag IN (SELECT id FROM tag WHERE name = ? OR (name >= ? AND name < ?)) ORDER BY document",
-            [tag.blob, range.lower, range.upper], in: segment)
-    }
-
-    /// The rows of the documents whose ids a statement finds.
-    private func documents(_ sql: String, _ values: [Value], in segment: SearchSegment) throws -> RowSet {
-        var found = RowSet(count: segment.count)
-        let ids = try Int64.fetchCursor(db.cachedStatement(sql: sql), arguments: StatementArguments(values))
-        while let id = try ids.next() { if let row = segment.row(of: id) { found.insert(row) } }
-        return found
-    }
-
-    private func matchingSuffixes(_ isMatch: ([UInt8]) -> Bool) -> RowSet {
-        var numbers = RowSet(count: view.suffixes.samples.count)
-        for (number, sample) in view.suffixes.samples.enumerated() where isMatch(sample) { numbers.insert(number) }
-        return numbers
-    }
-}
-
-/// When a search has to end.
-struct SearchDeadline {
-    /// On the monotonic clock, in nanoseconds.
-    let time: UInt64
-
-    func check() throws { if DispatchTime.now().uptimeNanoseconds > time { throw IndexError.searchTooLong } }
-
-    /// For each row: looks at the clock at some of them.
-    @inline(__always)
-    func checkNowAndThen(_ row: Int) throws { if row & 1_023 == 0 { try check() } }
 }
 
 extension QueryExpression {

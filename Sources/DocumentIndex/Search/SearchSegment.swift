@@ -2,7 +2,8 @@ internal import CLinux
 internal import GRDB
 internal import QueryLanguage
 
-/// What searches look at of some documents, by columns, in the order of their documentIDs. It does not change. Some 50 bytes a document.
+/// What searches look at of some documents, by columns, in ascending order of the documents' ids. It is not changed once it is in a view. Some
+/// 50 bytes a document.
 struct SearchSegment {
     private(set) var documentIDs = Column<Int64>(missing: -1)
     private(set) var folders = Column<Int64>(missing: -1)
@@ -58,8 +59,8 @@ struct SearchSegment {
     }
 
     /// The folded name of a row; empty if it is not there.
-    func withName<Result>(_ row: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        names.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[place(ofName: row)])) }
+    func withName<Result>(_ row: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try names.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[place(ofName: row)])) }
     }
 
     /// Without the NUL.
@@ -70,10 +71,12 @@ struct SearchSegment {
         return names.indices.prefix(max(end, 0)).dropFirst(start)
     }
 
-    /// The rows whose names have these bytes in them, which hold no NUL. O(bytes of names): about a millisecond for 1,000,000 documents.
+    /// The rows whose names have these bytes in them; none for bytes with a NUL. O(bytes of names): about a millisecond for 1,000,000 documents.
     func rows(withNamesContaining literal: [UInt8]) -> RowSet {
         guard !literal.isEmpty else { return RowSet(count: count, all: true) }
         var found = RowSet(count: count)
+        // It would tell of the name that stands next, which may be for others.
+        guard !literal.contains(0) else { return found }
         names.withUnsafeBytes { names in
             literal.withUnsafeBytes { literal in
                 guard let base = names.baseAddress else { return }
@@ -98,7 +101,10 @@ struct Suffixes {
     private(set) var samples: [[UInt8]] = [[]]
     private var numbers: [ArraySlice<UInt8>: UInt16] = [:]
 
-    /// 0 for a name of which nothing can be told, and once there are very many.
+    /// Whether there are so many that further ones have no number.
+    var isFull: Bool { samples.count > Int(UInt16.max) }
+
+    /// 0 for a name of which nothing can be told, and once they are full.
     mutating func number(of name: ArraySlice<UInt8>) -> UInt16 {
         let end = Self.end(of: name)
         guard !end.isEmpty else { return 0 }
@@ -110,12 +116,14 @@ struct Suffixes {
         return number
     }
 
-    /// From the last dot, or the one before in `.tar.gz`; all of a short name without one, as `Makefile`.
+    /// From the last dot, or the one before in `.tar.gz`; all of a short name of letters without one, as `Makefile`.
     private static func end(of name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let dot = UInt8(ascii: ".")
         let parts = name.split(separator: dot, omittingEmptySubsequences: false)
         // A leading dot makes a hidden name.
-        guard let last = parts.last, name.dropFirst().contains(dot) else { return name.count <= longestWithoutDot ? name : [] }
+        guard let last = parts.last, name.dropFirst().contains(dot) else {
+            return name.count <= longestWithoutDot && name.allSatisfy { $0 &- 0x61 < 26 } ? name : []
+        }
         let tar = Array("tar".utf8)
         let isTar = parts.count > 2 && parts.dropLast().last?.elementsEqual(tar) == true
         let length = 1 &+ last.count &+ (isTar ? tar.count &+ 1 : 0)
@@ -124,10 +132,4 @@ struct Suffixes {
 
     private static let longest = 24
     private static let longestWithoutDot = 12
-
-    /// What follows the last dot, as text; empty if there is none.
-    static func fileExtension(of sample: [UInt8]) -> String {
-        let parts = sample.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        return parts.count > 1 ? parts.last.map { String(decoding: $0, as: UTF8.self) } ?? "" : ""
-    }
 }

@@ -37,56 +37,52 @@ final class SearchTable: TransactionObserver, Sendable {
     }
 
     private struct Changes {
-        /// Documents that changed in a transaction that is under way. The writers' alone.
+        /// Documents that changed in the transaction that is under way.
         var pending: Set<Int64> = []
+        /// Whether these are too many to be kept.
+        var isPendingTooLong = false
         /// Those of transactions that ended since the last `view`.
         var changed: Set<Int64> = []
-        /// Whether there were too many: all is read again.
+        /// Whether all is to be read again.
         var isVoid = true
         var isObserving = false
-
-        mutating func void() { (pending, changed, isVoid) = ([], [], true) }
     }
     /// Leaf lock.
     private let changes = Mutex(Changes())
-    private let view = Mutex(View())
-    /// Held while a view is brought up to date: one search does it, the others wait for it. Nothing but `changes` and `view` is taken
-    /// under it.
+    private let current = Mutex(View())
+    /// Held while a view is brought up to date: one search does it, the others wait for it. The index is read under it, and its writer
+    /// waited for when the first search begins.
     private let updating = ThreadLock()
 
     private static let mostChanged = 200_000
 
-    /// Runs `body` with a view of the documents, on one state of the index that has all that was committed before.
-    func withView<Result>(_ pool: DatabasePool, _ body: (Database, View) throws -> Result) throws -> Result {
+    /// A view that has all changes that were committed before the call.
+    func view(_ pool: DatabasePool) throws -> View {
         try updating.withLock {
             observe(pool)
-            // Taken before the state is: what is committed in between is changed for the next search, too.
+            // Taken before the state is read: what is committed in between is changed for the next search, too.
             let (changed, isVoid) = changes.withLock { changes in
                 defer { (changes.changed, changes.isVoid) = ([], false) }
                 return (changes.changed, changes.isVoid)
             }
+            guard isVoid || !changed.isEmpty else { return current.withLock { $0 } }
             do {
-                try pool.read { db in
-                    let current = try isVoid ? makeView(db) : changed.isEmpty ? nil : update(view.withLock { $0 }, with: changed, db)
-                    if let current { view.withLock { $0 = current } }
-                }
+                let view = try pool.read { db in try isVoid ? makeView(db) : update(current.withLock { $0 }, with: changed, db) }
+                current.withLock { $0 = view }
+                return view
             } catch {
                 changes.withLock { $0.isVoid = true }
                 throw error
             }
         }
-        return try pool.read { db in try body(db, view.withLock { $0 }) }
     }
 
     /// Lets the memory go; the next search reads all again.
     func clear(_ pool: DatabasePool) {
         updating.withLock {
             pool.remove(transactionObserver: self)
-            changes.withLock { changes in
-                changes.void()
-                changes.isObserving = false
-            }
-            view.withLock { $0 = View() }
+            changes.withLock { $0 = Changes() }
+            current.withLock { $0 = View() }
         }
     }
 
@@ -128,20 +124,19 @@ final class SearchTable: TransactionObserver, Sendable {
 
     func databaseDidChange(with event: DatabaseEvent) {
         changes.withLock { changes in
-            guard !changes.isVoid else { return }
+            guard !changes.isPendingTooLong else { return }
             changes.pending.insert(event.rowID)
-            if changes.pending.count > Self.mostChanged { changes.void() }
+            if changes.pending.count > Self.mostChanged { (changes.pending, changes.isPendingTooLong) = ([], true) }
         }
     }
 
     func databaseDidCommit(_ db: Database) {
         changes.withLock { changes in
-            guard !changes.isVoid else { return }
             changes.changed.formUnion(changes.pending)
-            changes.pending = []
-            if changes.changed.count > Self.mostChanged { changes.void() }
+            if changes.isPendingTooLong || changes.changed.count > Self.mostChanged { (changes.changed, changes.isVoid) = ([], true) }
+            (changes.pending, changes.isPendingTooLong) = ([], false)
         }
     }
 
-    func databaseDidRollback(_ db: Database) { changes.withLock { $0.pending = [] } }
+    func databaseDidRollback(_ db: Database) { changes.withLock { ($0.pending, $0.isPendingTooLong) = ([], false) } }
 }

@@ -56,4 +56,16 @@ public struct TextCounts: Hashable, Sendable {
     public let failed: Int
     /// Of the file.
     public let bytes: Int
+
+    public init(indexed: Int, nothing: Int, failed: Int, bytes: Int) {
+        (self.indexed, self.nothing, self.failed, self.bytes) = (indexed, nothing, failed, bytes)
+    }
+}
+
+/// A document whose text has what was sought, and the version that the text is of.
+struct TextHit {
+    let document: Int64
+    let size: Int64
+    /// In nanoseconds since 1970.
+    let modified: Int64
 }

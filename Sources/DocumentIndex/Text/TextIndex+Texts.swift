@@ -58,21 +58,36 @@ extension TextIndex {
         try write { db in
             try db.execute(sql: "DELETE FROM text; INSERT INTO word (word) VALUES ('delete-all')")
         }
-        do { try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM") } } catch { throw IndexError(error, path: Self.fileName) }
+        // Without room for a copy the file stays as large as it is.
+        try? pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
     }
 
     // MARK: - Questions
 
-    /// The documents that have the words one after another, in the order of their ids. None if there is nothing that can be searched for.
-    /// O(documents that have the words).
-    public func documents(containing pattern: WordPattern) throws(IndexError) -> [DocumentID] {
+    /// The documents that have the words one after another, in the order of their ids, and of which versions. None if there is nothing that
+    /// can be searched for. O(documents that have the words).
+    func hits(of pattern: WordPattern, _ deadline: SearchDeadline) throws -> [TextHit] {
         let words = pattern.words
         guard !words.isEmpty else { return [] }
         // Words are letters and digits: there is nothing to be escaped.
         let phrase = "\"" + words.joined(separator: " ") + "\"" + (pattern.endsInPrefix ? " *" : "")
+        var hits: [TextHit] = []
         return try read { db in
-            try db.integers("SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid", [phrase]).map { DocumentID(rawValue: $0) }
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: "SELECT w.rowid, t.size, t.mtime FROM word w JOIN text t ON t.document = w.rowid WHERE w.word MATCH ? ORDER BY w.rowid"),
+                arguments: [phrase])
+            while let row = try rows.next() {
+                try deadline.spend(2_000)
+                hits.append(TextHit(document: try row.value(0), size: try row.value(1), modified: try row.value(2)))
+            }
+            return hits
         }
+    }
+
+    /// As `hits`, whatever their versions.
+    package func documents(containing pattern: WordPattern) throws -> [DocumentID] {
+        try hits(of: pattern, SearchDeadline(within: .seconds(60))).map { DocumentID(rawValue: $0.document) }
     }
 
     /// Nil for a document of which nothing was read.
@@ -87,13 +102,19 @@ extension TextIndex {
     }
 
     public func counts() throws(IndexError) -> TextCounts {
-        try read { db in
+        let size = try size()
+        return try read { db in
             let counts = try db.rows("SELECT state, count(*) FROM text GROUP BY state").map { (try $0.value(0) as Int64, try $0.value(1) as Int) }
             func count(_ kind: TextState.Kind) -> Int { counts.first { $0.0 == kind.rawValue }?.1 ?? 0 }
+            return TextCounts(indexed: count(.indexed), nothing: count(.nothing), failed: count(.failed), bytes: size)
+        }
+    }
+
+    /// Of the file, in bytes.
+    public func size() throws(IndexError) -> Int {
+        try read { db in
             let pages = try db.integer("PRAGMA page_count") ?? 0
-            return TextCounts(
-                indexed: count(.indexed), nothing: count(.nothing), failed: count(.failed),
-                bytes: Int(clamping: pages.multiplied(clamping: try db.integer("PRAGMA page_size") ?? 0)))
+            return Int(clamping: pages.multiplied(clamping: try db.integer("PRAGMA page_size") ?? 0))
         }
     }
 

@@ -4,7 +4,7 @@ import StorePrimitives
 import SystemPackage
 import WorkerProtocol
 
-/// Reads what documents are searched for by, with a worker of its own. For one thread.
+/// Reads the searchable text of documents, with a worker of its own. For one thread.
 public final class TextReader: Sendable {
     private let renderer = Renderer(yields: false, isReserve: false)
     private let thumbnailer: Thumbnailer
@@ -18,8 +18,12 @@ public final class TextReader: Sendable {
         case nothing(String, ThumbnailVersion)
         /// It could not be read for want of time or memory.
         case failed(String, ThumbnailVersion)
-        /// Not this time.
-        case notNow(String)
+        /// It cannot be opened, and why.
+        case unreadable(String)
+        /// It was changed while it was read.
+        case changed
+        /// No worker can be started, and why.
+        case noWorker(String)
     }
 
     /// Larger documents are not read.
@@ -28,28 +32,31 @@ public final class TextReader: Sendable {
     /// Reads a document; waits for the worker, 30 s at most.
     public func read(_ subject: RenderSubject) -> Result {
         let content: Descriptor, version: ThumbnailVersion
-        do throws(Errno) { (content, version) = try renderer.open(subject) } catch { return .notNow("it cannot be read: \(error)") }
+        do throws(Errno) { (content, version) = try renderer.open(subject) } catch {
+            return .unreadable("it cannot be read: \(error)")
+        }
         guard version.size > 0 else { return .nothing("it is empty", version) }
-        guard version.size <= Self.largest else { return .nothing("it is larger than 256 MiB", version) }
+        guard version.size <= Self.largest else { return .nothing("it is larger than \(Self.largest >> 20) MiB", version) }
         let type = DocumentType(of: subject.name) { Renderer.beginning(of: content) }
-        guard let reading = reading(of: type) else { return .nothing("nothing here reads documents of type \(type)", version) }
+        guard let decoder = decoder(for: type) else { return .nothing("nothing here reads documents of type \(type)", version) }
         let isMarkup = Self.markup.contains { type.isA($0) }
         do throws(RenderRefusal) {
-            let words = try renderer.written(try renderer.ask(.words(reading, isMarkup: isMarkup), [content], thumbnailer))
+            let words = try renderer.written(try renderer.ask(.words(decoder, isMarkup: isMarkup), [content], thumbnailer))
             // Written in place meanwhile: what was read may be of neither.
-            guard let now = try? Renderer.version(of: content), now == version else { return .notNow("it was changed meanwhile") }
-            return .text(words, version)
+            guard let now = try? Renderer.version(of: content), now == version else { return .changed }
+            // A worker that was taken over may answer more.
+            return .text(Array(words.prefix(WorkLimits.words)), version)
         } catch {
             switch error.lasts {
             case .always: return .nothing(error.reason, version)
             case .awhile: return .failed(error.reason, version)
-            case .no: return .notNow(error.reason)
+            case .no: return .noWorker(error.reason)
             }
         }
     }
 
-    /// The best of the providers that the worker itself is.
-    private func reading(of type: DocumentType) -> WorkRequest.Subject? {
+    /// The worker's own decoder for a type; nil if there is none.
+    private func decoder(for type: DocumentType) -> WorkRequest.Subject? {
         thumbnailer.providers.providers(for: type).lazy.compactMap { provider in
             if case .builtIn(let rendering) = provider { rendering } else { nil }
         }.first

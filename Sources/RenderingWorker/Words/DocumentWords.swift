@@ -1,7 +1,7 @@
 import Glibc
 import WorkerProtocol
 
-/// What documents are searched for by.
+/// The searchable text of documents.
 enum DocumentWords {
     /// UTF-8. Throws if there is nothing to be read.
     static func read(_ subject: WorkRequest.Subject, _ input: Int32, isMarkup: Bool) throws(WorkRefusal) -> [UInt8] {

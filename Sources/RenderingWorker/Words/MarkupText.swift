@@ -16,7 +16,8 @@ enum MarkupText {
         mutating func read() {
             while let byte = rest.popFirst() {
                 switch byte {
-                case UInt8(ascii: "<"): readTag()
+                // Not every one begins a tag: a < b.
+                case UInt8(ascii: "<") where rest.first.map { "/!?".utf8.contains($0) || ($0 | 0x20) &- 0x61 < 26 } ?? false: readTag()
                 case UInt8(ascii: "&"): readEntity()
                 default: text.append(byte)
                 }

@@ -7,10 +7,10 @@ import StorePrimitives
 struct IndexCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "index",
-        abstract: "Show and steer the reading of documents' texts.",
+        abstract: "Show and control the indexing of documents' texts.",
         discussion: """
-            A mount with the option search-text=on reads, in the background, the words of documents, by which 'quire search' \
-            finds them. 'quire search --why PATH' says what is known of one document.
+            On a mount with the option search-text=on the daemon reads documents in the background, so that 'quire search' finds \
+            words in their texts. 'quire search --why PATH' shows the state of one document.
 
             Means the mount of the working directory, else the only one there is, unless --in names another.
 

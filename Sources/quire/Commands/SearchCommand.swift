@@ -9,30 +9,31 @@ import StorePrimitives
 struct SearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Find documents by name, tag, type, date and size.",
+        abstract: "Find documents by name, text, tag, type, date, size and folder.",
         discussion: """
-            Prints the paths of the documents that meet the query and that you may read, last modified first. Words are found \
-            anywhere in names, without regard to case and accents; all of them have to be there. 'quire help search' has the language.
+            Prints the paths of the documents that meet the query and that you may read, last modified first. A document must contain \
+            all words of the query, in its name or its text, without regard to case and accents. Texts are searched on mounts with \
+            the option search-text=on. 'quire help search' describes the language.
 
-            Means the mount of the working directory, else the only one there is, unless --in names another; --everywhere \
-            means all.
+            Means the mount of the working directory, else the only one there is, unless --in names another; --everywhere means \
+            all.
 
             Examples:
               quire search invoice 2026
               quire search 'tag:work kind:image size>1M after:last-month'
               quire search --why report.pdf
-              quire search --limit 1000 --print0 '*.tmp' | xargs -0 rm
+              quire search --limit 1000 --print0 '*.tmp' | xargs -0r ls -l
 
-            Exit codes: 0 found; 1 nothing was found, or it failed (with a message); 64 the command line or the query is wrong.
+            Exit codes: 0 found; 1 nothing was found; 2 failed; 64 the command line or the query is wrong.
             """)
 
     @Argument(parsing: .allUnrecognized, help: "The query; several words are one query.") var words: [String] = []
-    @Option(help: "Say what is known of the text of a document, in place of a search.") var why: PathArgument?
+    @Option(help: "Show the state of a document's text instead of searching.") var why: PathArgument?
     @Option(help: "How many documents at most (100).") var limit: Int?
     @Option(help: "The order: newest, oldest, largest, smallest or name.") var sort: SearchOrder = .newest
-    @Flag(help: "Write JSON: an array of objects with path, size (bytes) and modified (seconds since 1970).") var json = false
+    @Flag(help: "Write JSON: an array of objects with path, size (bytes) and modified (seconds since 1970); with --why an object.") var json = false
     @Flag(name: .customLong("print0"), help: "End each path by NUL in place of a line feed, for xargs -0.") var endsByNul = false
-    @Flag(help: "Search all mounts of yours.") var everywhere = false
+    @Flag(help: "Search your mounts and those of root.") var everywhere = false
     @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
 
     func validate() throws {
@@ -44,17 +45,26 @@ struct SearchCommand: ParsableCommand {
             guard words.isEmpty, !everywhere, mount == nil, !endsByNul else { throw ValidationError("--why stands alone, or with --json.") }
             return
         }
-        if words.isEmpty { throw ValidationError("what is to be found? Such as: quire search invoice") }
+        if words.isEmpty { throw ValidationError("No query given; for example: quire search invoice") }
         if json, endsByNul { throw ValidationError("--json and --print0 exclude each other.") }
         // A word that a minus negates comes here, too.
         if let wrong = words.first(where: { $0.hasPrefix("--") }) { throw ValidationError("there is no option \(wrong).") }
         let query = words.joined(separator: " ")
         do throws(QueryError) { _ = try Query(parsing: query) } catch {
-            throw ValidationError("the query is wrong: \(error)\n\(error.marked(in: query))")
+            throw ValidationError("\(error)\n\(error.marked(in: query))")
         }
     }
 
     func run() throws {
+        do {
+            try search()
+        } catch let failure as CommandFailure {
+            // 1 says that nothing was found, as with grep(1).
+            throw CommandFailure(failure.message, exitCode: 2)
+        }
+    }
+
+    private func search() throws {
         if let why { return try explain(why) }
         let request = SearchRequest(query: words.joined(separator: " "), limit: limit, order: sort.rawValue)
         let mounts = try everywhere ? mountsOfCaller() : [try MountLocator.mount(meant: mount)]
@@ -87,10 +97,10 @@ struct SearchCommand: ParsableCommand {
         if json { return Output.json(state) }
         let what =
             switch state.state {
-            case "indexed": "its text is found: \(Figures.size(Int64(state.length ?? 0))) of words"
-            case "nothing": "it has no text that is found"
-            case "failed": "its text could not be read, \(state.attempts ?? 0) times"
-            case "waiting": "its text is still to be read"
+            case "indexed": "its text is indexed (\(Figures.size(Int64(state.length ?? 0))))"
+            case "nothing": "it has no text"
+            case "failed": "its text could not be read, after \(state.attempts ?? 0) attempts"
+            case "waiting": "its text has not been read yet"
             default: "its text is not searched"
             }
         Output.line("\(path.description): " + what + (state.reason.map { ": " + shown($0) } ?? ""))

@@ -35,12 +35,13 @@ extension CommandFailure {
 
     /// A service's error in words; `org.quire.Mount.NotFound` with `what` in its parameters, say.
     private static func sentence(_ error: VarlinkError) -> String {
-        guard case .text(let subject)? = error.parameters.values.first else { return "\(error)" }
+        let texts = error.parameters.values.compactMap { if case .text(let text) = $0 { text } else { nil } }
+        guard let subject = texts.first else { return "\(error)" }
         return switch error.name.split(separator: ".").last {
         case "NotFound": "there is no \(subject)"
         case "PermissionDenied": "you may not do this: \(subject)"
         case "InvalidParameter": "not a value that can be used: \(subject)"
-        case "Failed", "TimedOut", "Deadlock": subject
+        case "Failed", "TimedOut", "Deadlock", "InvalidQuery": subject
         case "MethodNotFound", "InterfaceNotFound":
             "its daemon is of another version than this command (\(subject)); unmount and mount again"
         default: "\(error)"

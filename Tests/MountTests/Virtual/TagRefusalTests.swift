@@ -78,7 +78,7 @@ extension MountTests {
         }
 
         /// Names of what comes later: no document may take one now and be hidden then.
-        @Test(arguments: [".search", ".favorites", ".scopes"])
+        @Test(arguments: [".favorites", ".scopes"])
         func reservedNamesCannotBeMade(name: String) throws {
             try withMount(prepare: Self.store) { mount in
                 try mount.refuses("mkdir \(name)", "")
