@@ -11,7 +11,7 @@ extension MountTests {
             """
 
         private func withDocuments(_ account: Account = .root, _ body: (Mount) throws -> Void) throws {
-            try withMount(account, prepare: Self.documents) { mount in
+            try withMount(account, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.scanned()
                 try body(mount)
             }
@@ -19,7 +19,7 @@ extension MountTests {
 
         @Test(arguments: Account.allCases)
         func theCommandFindsDocuments(account: Account) throws {
-            try withDocuments(account) { mount in
+            try withDocuments(account) { (mount: Mount) throws in
                 func found(_ query: String) throws -> String { try mount.shell("quire search --sort name \(query) | sed \"s|^$M/||\"") }
                 #expect(try found("invoice") == "letters/invoice april.txt\nletters/Invoice March.txt")
                 #expect(try found("invoice march") == "letters/Invoice March.txt")
@@ -37,7 +37,7 @@ extension MountTests {
         }
 
         @Test func whatIsWrongIsSaidAndWhatIsMissingIsNoOutput() throws {
-            try withDocuments { mount in
+            try withDocuments { (mount: Mount) throws in
                 let none = try mount.attempt("quire search nothing")
                 #expect(none.status == 1 && none.output == "" && none.errors == "", "\(none)")
                 #expect(try mount.attempt("cd /; quire search --in /proc a").status == 2)
@@ -52,7 +52,7 @@ extension MountTests {
         /// Without a wait: a search that begins after close(2) has what was written.
         @Test(arguments: Account.allCases)
         func whatWasJustWrittenMovedTaggedOrRemovedIsFoundSo(account: Account) throws {
-            try withDocuments(account) { mount in
+            try withDocuments(account) { (mount: Mount) throws in
                 try mount.shell(
                     """
                     for n in {1..20}; do
@@ -69,7 +69,7 @@ extension MountTests {
 
         @Test(arguments: Account.allCases)
         func aQueryIsAFolderOfLinks(account: Account) throws {
-            try withDocuments(account) { mount in
+            try withDocuments(account) { (mount: Mount) throws in
                 #expect(try mount.shell("ls .search") == "")
                 #expect(try mount.shell("ls .search/invoice") == "Invoice March.txt\ninvoice april.txt")
                 #expect(try mount.shell("cat '.search/invoice/Invoice March.txt'; readlink '.search/tag:work/Résumé.odt'") == "one\n../../Résumé.odt")
@@ -87,7 +87,7 @@ extension MountTests {
         /// `mkdir NAME=QUERY`: any other name is there already.
         @Test(arguments: Account.allCases)
         func aQueryThatIsKeptIsListed(account: Account) throws {
-            try withDocuments(account) { mount in
+            try withDocuments(account) { (mount: Mount) throws in
                 try mount.shell("mkdir '.search/Pictures=kind:image' '.search/Work=tag:work'")
                 #expect(try mount.shell("ls .search; ls .search/Pictures '.search/Work=tag:work'") == """
                     Pictures
@@ -118,7 +118,7 @@ extension MountTests {
 
         /// Two users keep two queries under one name.
         @Test func eachUserKeepsQueries() throws {
-            try withDocuments { mount in
+            try withDocuments { (mount: Mount) throws in
                 try mount.shell("chmod 755 .; chmod -R a+rX letters pictures")
                 try mount.shell("mkdir '.search/My=invoice'; ls .search/My", as: Account.alice)
                 try mount.shell("mkdir '.search/My=portrait'; ls .search/My", as: Account.bob)
@@ -131,7 +131,7 @@ extension MountTests {
         }
 
         @Test func documentsOfOneNameHaveNumbers() throws {
-            try withMount(prepare: "mkdir a b; echo one >a/same.txt; echo two >b/same.txt") { mount in
+            try withMount(prepare: "mkdir a b; echo one >a/same.txt; echo two >b/same.txt") { (mount: Mount) throws in
                 try mount.scanned()
                 #expect(try mount.shell("cd .search/same; ls; cat same.txt; cat 'same (2).txt'") == "same (2).txt\nsame.txt\none\ntwo")
                 // Programs that go through the names mean the documents that they stood for.
@@ -145,7 +145,7 @@ extension MountTests {
                 chmod 755 .; mkdir alice bob; for n in 1 2 3; do echo a >alice/secret$n; echo b >bob/plan$n; done; echo c >common; setfattr -n user.xdg.tags -v s alice/*
                 chown -R \(Account.alice):\(Account.alice) alice; chown -R \(Account.bob):\(Account.bob) bob; chmod 700 alice bob; chmod 644 common
                 """
-            try withMount(prepare: store) { mount in
+            try withMount(prepare: store) { (mount: Mount) throws in
                 try mount.scanned()
                 #expect(try mount.shell("quire search --sort name 'secret OR plan OR common' | sed \"s|^$M/||\"", as: Account.bob) == "common\nbob/plan1\nbob/plan2\nbob/plan3")
                 for query in ["secret", "tag:s", "in:alice", "path:alice/*"] {

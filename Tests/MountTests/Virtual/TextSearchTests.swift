@@ -7,7 +7,7 @@ extension MountTests {
         private static let documents = "python3 \(Products.folder)/programs/make-texts.py; mkdir .hidden; echo wordhidden >.hidden/note"
 
         private func withTexts(_ account: Account = .root, _ body: (Mount) throws -> Void) throws {
-            try withMount(account, ["search-text=on"], prepare: Self.documents) { mount in
+            try withMount(account, ["search-text=on"], prepare: Self.documents) { (mount: Mount) throws in
                 try mount.scanned()
                 try mount.shell(Self.readAll)
                 try body(mount)
@@ -26,7 +26,7 @@ extension MountTests {
 
         @Test(arguments: Account.allCases)
         func textsOfManyTypesAreFound(account: Account) throws {
-            try withTexts(account) { mount in
+            try withTexts(account) { (mount: Mount) throws in
                 func found(_ query: String) throws -> String { try mount.shell("{ quire search --sort name \(query) || true; } | sed \"s|^$M/||\"") }
                 for (word, name) in [
                     ("docx", "letter.docx"), ("odt", "letter.odt"), ("xlsx", "sheet.xlsx"), ("pptx", "talk.pptx"), ("epub", "book.epub"), ("zip", "parts.zip"),
@@ -45,7 +45,7 @@ extension MountTests {
 
         /// The document, as it is, is found by what was written; its old text is not.
         @Test func whatIsWrittenIsReadSoon() throws {
-            try withTexts { mount in
+            try withTexts { (mount: Mount) throws in
                 try mount.shell(
                     """
                     echo newword >note.txt; new() { [ "$(quire search newword)" = "$M/note.txt" ]; }; eventually new
@@ -59,7 +59,7 @@ extension MountTests {
 
         /// A save by rename, a name of another type, and a version whose text others could not read.
         @Test func aTextIsOfTheVersionAndNameThatTheDocumentHas() throws {
-            try withTexts { mount in
+            try withTexts { (mount: Mount) throws in
                 try mount.shell(
                     """
                     echo renamedword >tmp; mv tmp note.txt; new() { [ "$(quire search renamedword)" = "$M/note.txt" ]; }; eventually new
@@ -74,7 +74,7 @@ extension MountTests {
         }
 
         @Test func whatIsKnownOfADocumentIsSaid() throws {
-            try withTexts { mount in
+            try withTexts { (mount: Mount) throws in
                 func why(_ name: String) throws -> String { try mount.shell("quire search --why \(name)") }
                 #expect(try why("note.txt").hasPrefix("note.txt: its text is indexed ("))
                 #expect(try why("empty.txt") == "empty.txt: it has no text: it is empty")
@@ -87,7 +87,7 @@ extension MountTests {
         }
 
         @Test func readingIsPausedAndBegunAgain() throws {
-            try withTexts { mount in
+            try withTexts { (mount: Mount) throws in
                 try mount.shell("quire index pause; echo newword >note.txt")
                 #expect(try mount.shell("quire index").contains("texts: paused"))
                 #expect(try mount.shell("quire search --why note.txt").contains("it has changed since it was read"))
@@ -102,7 +102,7 @@ extension MountTests {
 
         /// Each user finds texts of documents that the user may read.
         @Test func textsAreFoundByWhoMayReadThem() throws {
-            try withMount(.root, ["allow_other,search-text=on"], prepare: "chmod 755 .; echo wordsecret >secret; chmod 600 secret; echo wordopen >open; chmod 644 open") { mount in
+            try withMount(.root, ["allow_other,search-text=on"], prepare: "chmod 755 .; echo wordsecret >secret; chmod 600 secret; echo wordopen >open; chmod 644 open") { (mount: Mount) throws in
                 try mount.scanned()
                 try mount.shell(Self.readAll)
                 #expect(try mount.shell("quire search 'word*'", as: Account.alice) == "\(mount.path)/open")
@@ -115,7 +115,7 @@ extension MountTests {
         }
 
         @Test func withoutTheOptionNamesAloneAreSearched() throws {
-            try withMount(.user, prepare: Self.documents) { mount in
+            try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.scanned()
                 let none = try mount.attempt("quire search wordtxt")
                 #expect(none.status == 1 && none.output == "" && none.errors == "", "\(none)")
