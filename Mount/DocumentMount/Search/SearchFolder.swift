@@ -80,8 +80,13 @@ final class SearchFolder: VirtualItem {
 
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let (search, folder) = try made(of: name)
-        guard try saving({ () throws(IndexError) in try indexer.index.maySaveSearch(UserID(caller.uid)) }) else { throw .diskQuotaExceeded }
-        try saving { () throws(IndexError) in try indexer.index.saveSearch(search, by: UserID(caller.uid)) }
+        let isKept = try saving { () throws(IndexError) in
+            guard try indexer.index.savedSearch(search.name, of: UserID(caller.uid)) != nil || indexer.index.maySaveSearch(UserID(caller.uid))
+            else { return false }
+            try indexer.index.saveSearch(search, by: UserID(caller.uid))
+            return true
+        }
+        guard isKept else { throw .diskQuotaExceeded }
         return folder
     }
 
