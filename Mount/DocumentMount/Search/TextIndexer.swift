@@ -35,7 +35,7 @@ final class TextIndexer: Sendable {
     private let subject: @Sendable (StorePath) -> RenderSubject
     private let isStoreInUse: @Sendable () -> Bool
     private let log: Logger
-    /// Leaf. Nil once it turned out damaged.
+    /// Nil if it turned out damaged and no other could be made. Nothing is taken within it; a file is opened.
     private let index: Locked<TextIndex?>
     private let folder: String
 
