@@ -88,6 +88,8 @@ public struct WordPattern: Sendable, Hashable {
     /// Whether the last word may go on: `bud*`.
     public let isPrefix: Bool
 
+    package init(text: String, isPrefix: Bool) { (self.text, self.isPrefix) = (text, isPrefix) }
+
     /// What a name has to contain, folded.
     public var folded: [UInt8] { Folding.fold(text.utf8) }
 }
@@ -96,6 +98,8 @@ public struct WordPattern: Sendable, Hashable {
 public struct TimeRange: Sendable, Hashable {
     public let start: Int64
     public let end: Int64
+
+    package init(start: Int64, end: Int64) { (self.start, self.end) = (start, end) }
 
     public func contains(_ time: Int64) -> Bool { start <= time && time < end }
 }

@@ -27,7 +27,7 @@ public struct QueryCalendar: Sendable {
     }
 
     /// The range that a text means; nil if it means none. A time ago (`7d`) is the time from then until now or, of a bound, that moment.
-    func range(_ text: String, isBound: Bool = false) -> TimeRange? {
+    package func range(_ text: String, isBound: Bool = false) -> TimeRange? {
         let word = text.lowercased().replacing("_", with: "-").replacing(" ", with: "-")
         if let ago = ago(word) { return TimeRange(start: ago, end: isBound ? ago : nanoseconds(now)) }
         return (named(word) ?? dated(word)).map { period in

@@ -1,4 +1,4 @@
-@testable import QueryLanguage
+import QueryLanguage
 import TestSupport
 import Testing
 

@@ -33,7 +33,10 @@ final class FreedRoom: Sendable {
         return now &- lastEnded.load(ordering: .relaxed) < Self.closing
     }
 
-    /// Runs `body` again as long as it fails for want of room and some is about to be free, for a second at most. With no lock held.
+    /// Whether some is still to be free: a busy machine may take long.
+    var isOwed: Bool { count.load(ordering: .acquiring) > 0 && SaveService.now &- lastBegun.load(ordering: .relaxed) < Self.longest }
+
+    /// Runs `body` again as long as it fails for want of room and some is about to be free, for three seconds at most. With no lock held.
     func await<Result, Failure: Error>(
         after lacksRoom: (Failure) -> Bool, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -52,6 +55,7 @@ final class FreedRoom: Sendable {
 
     /// A share is given back before the last descriptors are closed.
     private static let closing: UInt64 = 20_000_000
-    private static let timeout: UInt64 = 1_000_000_000
+    private static let timeout: UInt64 = 3_000_000_000
+    private static let longest: UInt64 = 20_000_000_000
     private static let pause: UInt32 = 1_000
 }

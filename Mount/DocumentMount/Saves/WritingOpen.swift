@@ -174,6 +174,8 @@ struct WritingOpen: ~Copyable {
                 try service.store.workingCopy(of: file, status: status, in: folder, by: service.privileges.user(caller))
             }
         } catch where error.isWantOfRoom {
+            // Written in place, the save would take the old version with it if it found no room. It is the room of a save that has failed.
+            if service.freedRoom.isOwed { throw error.errno }
             request.facts.hasRoom = false
             return .impossible
         } catch {

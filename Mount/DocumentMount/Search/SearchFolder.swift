@@ -81,8 +81,9 @@ final class SearchFolder: VirtualItem {
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let (search, folder) = try made(of: name)
         let isKept = try saving { () throws(IndexError) in
-            guard try indexer.index.savedSearch(search.name, of: UserID(caller.uid)) != nil || indexer.index.maySaveSearch(UserID(caller.uid))
-            else { return false }
+            let isThere = try indexer.index.savedSearch(search.name, of: UserID(caller.uid)) != nil
+            let mayMake = try indexer.index.maySaveSearch(UserID(caller.uid))
+            guard isThere || mayMake else { return false }
             try indexer.index.saveSearch(search, by: UserID(caller.uid))
             return true
         }

@@ -142,6 +142,9 @@ public enum WorkingCopyRefusal: Error, Hashable, Sendable {
     /// No file can be made in the document's folder.
     case unmade(Errno)
 
+    /// As the open that is refused for it fails.
+    public var errno: Errno { if case .unmade(let errno) = self { errno } else { .noSpace } }
+
     /// With more room there would be one.
     public var isWantOfRoom: Bool {
         switch self {

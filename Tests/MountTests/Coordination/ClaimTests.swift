@@ -119,12 +119,15 @@ extension MountTests {
                     for mode in r+ w; do
                         python3 -c '
                     import os, sys, time
-                    f = open("doc", sys.argv[1]); open(os.environ["T"] + "/open", "w"); time.sleep(1); f.write("new\\n")' $mode & writer=$!
+                    f = open("doc", sys.argv[1]); open(os.environ["T"] + "/open", "w")
+                    while not os.path.exists(os.environ["T"] + "/go"): time.sleep(0.01)
+                    f.write("new\\n")' $mode & writer=$!
                         eventually [ -e "$T/open" ]
                         expect_status 75 quire coordinate --write doc --timeout 0.2 -- true 2>"$T/errors"
                         grep "doc is held by python3 (pid $writer)" "$T/errors"
+                        { sleep 0.3; touch "$T/go"; } & go=$!
                         [ "$(quire coordinate --read doc -- cat doc)" = new ]
-                        wait $writer; rm "$T/open"
+                        wait $writer $go; rm "$T/open" "$T/go"
                     done
                     """)
             }

@@ -76,7 +76,8 @@ extension MountTests {
                 #expect(try mount.shell("ls '.search/kind:image/size>1M'; cat '.search/kind:image/size>1M/large.png' | wc -c") == "large.png\n2097152")
                 #expect(try mount.shell("ls -L '.search/nothing here'") == "")
                 try mount.refuses("cat .search/.hidden", "No such file or directory")
-                try mount.refuses("touch .search/invoice/new", "not permitted")
+                try mount.refuses("echo >.search/invoice/new", "Is a directory")
+                try mount.refuses("mkdir .search/invoice/new", "File exists")
                 try mount.refuses("rm '.search/invoice/Invoice March.txt'", "not permitted")
                 // A query that cannot be understood says so by its one entry.
                 #expect(try mount.shell("ls '.search/size>x'; cat '.search/size>x'/*") == "(x is not a size; examples: 500, 10K, 1.5M, 2G)\nx is not a size; examples: 500, 10K, 1.5M, 2G")
