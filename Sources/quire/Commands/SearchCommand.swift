@@ -36,6 +36,8 @@ struct SearchCommand: ParsableCommand {
     @Flag(help: "Search your mounts and those of root.") var everywhere = false
     @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
 
+    private var query: String { words.filter { $0 != "--" }.joined(separator: " ") }
+
     func validate() throws {
         if let limit, !(1...SearchInterface.mostDocuments).contains(limit) {
             throw ValidationError("--limit must be from 1 to \(SearchInterface.mostDocuments).")
@@ -45,11 +47,10 @@ struct SearchCommand: ParsableCommand {
             guard words.isEmpty, !everywhere, mount == nil, !endsByNul else { throw ValidationError("--why stands alone, or with --json.") }
             return
         }
-        if words.isEmpty { throw ValidationError("No query given; for example: quire search invoice") }
+        if query.isEmpty { throw ValidationError("No query given; for example: quire search invoice") }
         if json, endsByNul { throw ValidationError("--json and --print0 exclude each other.") }
-        // A word that a minus negates comes here, too.
-        if let wrong = words.first(where: { $0.hasPrefix("--") }) { throw ValidationError("there is no option \(wrong).") }
-        let query = words.joined(separator: " ")
+        // A word that a minus negates comes here, too, as does what is to end the options.
+        if let wrong = words.first(where: { $0.hasPrefix("--") && $0 != "--" }) { throw ValidationError("there is no option \(wrong).") }
         do throws(QueryError) { _ = try Query(parsing: query) } catch {
             throw ValidationError("\(error)\n\(error.marked(in: query))")
         }
@@ -66,7 +67,7 @@ struct SearchCommand: ParsableCommand {
 
     private func search() throws {
         if let why { return try explain(why) }
-        let request = SearchRequest(query: words.joined(separator: " "), limit: limit, order: sort.rawValue)
+        let request = SearchRequest(query: query, limit: limit, order: sort.rawValue)
         let mounts = try everywhere ? mountsOfCaller() : [try MountLocator.mount(meant: mount)]
         var documents: [FoundDocument] = []
         var hasMore = false

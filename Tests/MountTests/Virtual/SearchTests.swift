@@ -25,6 +25,7 @@ extension MountTests {
                 #expect(try found("invoice march") == "letters/Invoice March.txt")
                 #expect(try found("'invoice -march'") == "letters/invoice april.txt")
                 #expect(try found("invoice -march") == "letters/invoice april.txt")
+                #expect(try found("-- -march invoice") == "letters/invoice april.txt")
                 #expect(try found("resume") == "Résumé.odt")
                 #expect(try found("tag:work") == "letters/Invoice March.txt\nRésumé.odt")
                 #expect(try found("kind:image 'size>1M'") == "pictures/large.png")
