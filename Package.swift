@@ -30,7 +30,7 @@ let package = Package(
                 "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
-        // What is searched for: text and its meaning.
+        // The language of searches.
         .target(
             name: "QueryLanguage", dependencies: ["CLinux", .product(name: "SystemPackage", package: "swift-system")]),
         .systemLibrary(name: "CZlib", path: "Sources/DocumentIndex/CZlib", providers: [.apt(["zlib1g-dev"])]),

@@ -50,15 +50,17 @@ extension QueryExpression {
 }
 
 extension QueryExpression {
-    /// What is searched for in names and texts.
-    public var words: [WordPattern] {
+    /// All conditions in it.
+    public var terms: [QueryTerm] {
         switch self {
-        case .all(let inner), .any(let inner): inner.flatMap(\.words)
-        case .not(let inner): inner.words
-        case .term(.words(let words)): [words]
-        case .term: []
+        case .all(let inner), .any(let inner): inner.flatMap(\.terms)
+        case .not(let inner): inner.terms
+        case .term(let term): [term]
         }
     }
+
+    /// The words that are searched for in names and texts.
+    public var words: [WordPattern] { terms.compactMap { if case .words(let words) = $0 { words } else { nil } } }
 }
 
 /// One condition of a query.

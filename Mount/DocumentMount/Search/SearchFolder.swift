@@ -68,8 +68,8 @@ final class SearchFolder: VirtualItem {
         }
     }
 
-    /// What the folder showed under a name, if that is void since and the document is still the caller's to read: a program that goes through
-    /// the names of a listing means what they stood for, and has no other made for each.
+    /// The link that the folder showed under a name, if that listing is void since and the caller may still read the document: a program that
+    /// goes through the names of a listing means the documents that they stood for, and has no other listing made for each.
     func shown(_ name: EntryName, in folder: ResultFolder, _ caller: Credentials) -> VirtualLink? {
         let listing: VirtualListing? = cache.shownBefore(of: folder.key, for: caller)
         guard let link = listing?[name] as? VirtualLink, search.mayRead(link.document, caller) else { return nil }

@@ -43,7 +43,7 @@ final class TextIndexer: Sendable {
     private static let mostChanged = 10_000
     /// Documents that are looked at together.
     private static let batch = 200
-    /// What is read is recorded when there is so much of it, or after so long.
+    /// Texts are recorded when there are so many bytes of them, or after so long.
     private static let batchBytes = 1 << 20
     private static let batchAge: Int64 = 2_000_000_000
     /// How long the thread waits for apps to have a pause, before it reads one document all the same.
@@ -268,7 +268,7 @@ final class TextIndexer: Sendable {
         try record()
     }
 
-    /// What was read of a document; nil if there is nothing to be read of it now. - Parameter isTold: it has changed, or has another name, under
+    /// The outcome of reading a document; nil if it need not be read now. - Parameter isTold: it has changed, or has another name, under
     /// which there may be something to be read.
     private func outcome(of document: Document, isTold: Bool) throws(TextFailure) -> IndexedText.Outcome? {
         let version = TextVersion(document)

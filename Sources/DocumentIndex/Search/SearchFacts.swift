@@ -3,7 +3,7 @@ internal import GRDB
 internal import QueryLanguage
 internal import StorePrimitives
 
-/// What a query needs of the index beside the segments, read at once: the evaluation holds no connection, which others wait for.
+/// The rows of the index that a query needs beside the segments, read at once: the evaluation holds no connection, which others wait for.
 struct SearchFacts {
     /// The documents that have each of the query's tags, or one in it, in the order of their ids.
     private(set) var tagged: [String: [Int64]] = [:]
@@ -74,15 +74,5 @@ struct FolderPaths {
         let path = (made[at] ?? []) + names.reversed().joined()
         made[folder] = path
         return path
-    }
-}
-
-extension QueryExpression {
-    var terms: [QueryTerm] {
-        switch self {
-        case .all(let inner), .any(let inner): inner.flatMap(\.terms)
-        case .not(let inner): inner.terms
-        case .term(let term): [term]
-        }
     }
 }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import GRDB
 internal import QueryLanguage
 
-/// What searches look at of some documents, by columns, in ascending order of the documents' ids. It is not changed once it is in a view. Some
+/// The facts of some documents that searches look at, by columns, in ascending order of the documents' ids. It is not changed once it is in a view. Some
 /// 50 bytes a document.
 struct SearchSegment {
     private(set) var documentIDs = Column<Int64>(missing: -1)

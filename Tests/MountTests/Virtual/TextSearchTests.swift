@@ -18,7 +18,8 @@ extension MountTests {
             read_all() {
                 local state
                 state=$(quire index --json) || return
-                [ "$(jq -r .state <<<"$state")" = idle ] && [ "$(jq '.indexed + .nothing + .failed' <<<"$state")" = "$(find . -type f -not -path '*/.*' | wc -l)" ]
+                [ "$(jq -r .state <<<"$state")" = idle ] || return
+                [ "$(jq '.indexed + .nothing + .failed' <<<"$state")" = "$(find . -type f -not -path '*/.*' | wc -l)" ]
             }
             eventually read_all
 
