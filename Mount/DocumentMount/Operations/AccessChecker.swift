@@ -3,6 +3,7 @@ import DocumentStore
 import FuseServer
 import Glibc
 import StorePrimitives
+import SystemPackage
 
 /// What a user may access in the store: virtual folders, queries and events show nothing else.
 ///
@@ -33,15 +34,27 @@ struct AccessChecker: Sendable {
     /// (`SharedStore`): that may be another user's, and is not to keep the caller waiting.
     func filter(_ paths: [StorePath], _ caller: Credentials, mode: Int32 = R_OK) -> [Bool] {
         guard !paths.isEmpty else { return [] }
-        return acting(as: caller) { paths.map { accessed($0, mode) != nil } } ?? paths.map { _ in false }
+        return acting(as: caller) { paths.map { (try? accessed($0, mode)) != nil } } ?? paths.map { _ in false }
     }
 
     func may(_ caller: Credentials, _ path: StorePath, _ mode: Int32) -> Bool { filter([path], caller, mode: mode)[0] }
 
     /// Holds on to what stands at a path if the caller may use it, so that more can be asked of the same file; else nil.
-    func held(_ path: StorePath, by caller: Credentials, _ mode: Int32) -> Descriptor? {
-        acting(as: caller) { accessed(path, mode) } ?? nil
+    func held(_ path: StorePath, by caller: Credentials, _ mode: Int32) -> Descriptor? { try? heldOrError(path, by: caller, mode) }
+
+    /// As `held`. Throws ENOENT if nothing stands there, else EACCES.
+    func heldOrError(_ path: StorePath, by caller: Credentials, _ mode: Int32) throws(Errno) -> Descriptor {
+        let found = acting(as: caller) { () -> Result<Descriptor, Errno> in
+            do throws(Errno) { return .success(try accessed(path, mode)) } catch { return .failure(error) }
+        }
+        do throws(Errno) { return try (found ?? .failure(.permissionDenied)).get() } catch {
+            throw error == .noSuchFileOrDirectory || error == .notDirectory ? .noSuchFileOrDirectory : .permissionDenied
+        }
     }
+
+    /// Throws EACCES if the caller may not use what stands at a path in the way of `mode`, and ENOENT if nothing stands there: a program may
+    /// come by a name that the kernel has kept for a moment too long.
+    func check(_ path: StorePath, by caller: Credentials, _ mode: Int32) throws(Errno) { _ = try heldOrError(path, by: caller, mode) }
 
     /// Whether the caller may use a file in the way of `mode`. An O_PATH descriptor will do.
     func may(_ caller: Credentials, use file: Descriptor, _ mode: Int32) -> Bool {
@@ -69,7 +82,7 @@ struct AccessChecker: Sendable {
     /// Whether the caller may read any of the documents.
     func mayReadAny(of paths: [StorePath], _ caller: Credentials) -> Bool {
         guard !paths.isEmpty else { return false }
-        return acting(as: caller) { paths.contains { accessed($0, R_OK) != nil } } ?? false
+        return acting(as: caller) { paths.contains { (try? accessed($0, R_OK)) != nil } } ?? false
     }
 
     /// Runs as the caller; nil, without having run, if this thread cannot become the caller.
@@ -104,8 +117,9 @@ struct AccessChecker: Sendable {
         return status.st.st_uid
     }
 
-    private func accessed(_ path: StorePath, _ mode: Int32) -> Descriptor? {
-        guard let held = try? store.held(path), cl_effective_access(held.number, mode) == 0 else { return nil }
+    private func accessed(_ path: StorePath, _ mode: Int32) throws(Errno) -> Descriptor {
+        let held = try store.held(path)
+        guard cl_effective_access(held.number, mode) == 0 else { throw .permissionDenied }
         return held
     }
 

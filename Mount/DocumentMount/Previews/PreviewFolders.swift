@@ -29,7 +29,7 @@ final class PreviewsFolder: VirtualItem {
     }
 
     func checkMayUse(_ caller: Credentials) throws(Errno) {
-        guard service.thumbnails.access.may(caller, folder, X_OK) else { throw .permissionDenied }
+        try service.thumbnails.access.check(folder, by: caller, X_OK)
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
@@ -38,17 +38,17 @@ final class PreviewsFolder: VirtualItem {
         guard let status = service.thumbnails.status(of: path) else { throw .noSuchFileOrDirectory }
         switch status.st.st_mode & S_IFMT {
         case S_IFDIR:
-            guard service.thumbnails.access.may(caller, path, X_OK) else { throw .permissionDenied }
+            try service.thumbnails.access.check(path, by: caller, X_OK)
             return PreviewsFolder(service, path)
         case S_IFREG:
-            guard service.thumbnails.access.may(caller, path, R_OK) else { throw .permissionDenied }
+            try service.thumbnails.access.check(path, by: caller, R_OK)
             return PreviewFolder(service, path, status)
         default: throw .noSuchFileOrDirectory
         }
     }
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        guard service.thumbnails.access.may(caller, folder, R_OK) else { throw .permissionDenied }
+        try service.thumbnails.access.check(folder, by: caller, R_OK)
         return try service.thumbnails.items(in: folder).map { item in
             let path = folder.appending(item.name)
             return (item.name, item.isFolder ? PreviewsFolder(service, path) : PreviewFolder(service, path, cl_status()))
@@ -127,7 +127,7 @@ final class PreviewFolder: PreviewTreeItem {
     }
 
     func checkMayUse(_ caller: Credentials) throws(Errno) {
-        guard service.thumbnails.access.may(caller, document, R_OK) else { throw .permissionDenied }
+        try service.thumbnails.access.check(document, by: caller, R_OK)
     }
 
     /// The document may be another since the caller was found to be allowed.

@@ -111,7 +111,7 @@ final class DocumentThumbnails: Sendable {
     /// somebody may have exchanged the document for one that the caller may read.
     func checkMayRead(_ path: StorePath, _ version: ThumbnailVersion, _ caller: Credentials, _ mode: Int32 = R_OK) throws(Errno) {
         guard access.actsForCallers, !access.isUnlimited(caller) else { return }
-        guard let held = access.held(path, by: caller, mode) else { throw .permissionDenied }
+        let held = try access.heldOrError(path, by: caller, mode)
         guard let status = try? FileStatus(of: held), ThumbnailVersion(status) == version else { throw .staleNFSFileHandle }
     }
 

@@ -74,14 +74,14 @@ final class ThumbnailFolder: VirtualItem {
     var validity: CacheTime { service.validity(of: folder) }
 
     func checkMayUse(_ caller: Credentials) throws(Errno) {
-        guard service.access.may(caller, folder, X_OK) else { throw .permissionDenied }
+        try service.access.check(folder, by: caller, X_OK)
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let path = folder.appending(name)
         guard path.bytes.count <= StorePath.longest else { throw .fileNameTooLong }
         if let status = service.status(of: path), status.isFolder {
-            guard service.access.may(caller, path, X_OK) else { throw .permissionDenied }
+            try service.access.check(path, by: caller, X_OK)
             return ThumbnailFolder(service, size, path)
         }
         guard let document = document(shownAs: name), service.access.may(caller, document, R_OK) else { throw .noSuchFileOrDirectory }
@@ -97,7 +97,7 @@ final class ThumbnailFolder: VirtualItem {
 
     /// What is rendered, or was rendered of a version before, and the folders.
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        guard service.access.may(caller, folder, R_OK) else { throw .permissionDenied }
+        try service.access.check(folder, by: caller, R_OK)
         var rendered: [(name: EntryName, path: StorePath, entry: ThumbnailEntry)] = []
         var folders: [(EntryName, any VirtualItem)] = []
         let held = try HeldFolder(folder, in: service.store)
@@ -120,7 +120,7 @@ final class ThumbnailFolder: VirtualItem {
     /// Takes the picture from the cache: it is rendered again at the next lookup.
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         guard let entry = try found(name, caller) as? ThumbnailEntry else { throw .isDirectory }
-        guard service.access.may(caller, entry.document, W_OK) else { throw .permissionDenied }
+        try service.access.check(entry.document, by: caller, W_OK)
         service.forget(entry.document, size)
     }
 

@@ -211,6 +211,9 @@ extension MountTests {
                     echo four >$S/a.txt; sleep 1.2; cat .previews/a.txt/text.txt; mv a.txt c.txt; cat .previews/c.txt/text.txt; cat <&3
                     """) == "one\ntwo\nthree\nfour\nfour\none")
                 try mount.refuses("cat .previews/a.txt/text.txt", "No such file")
+                // As with a name that the kernel has kept for a moment too long.
+                try mount.refuses("cd .previews/c.txt; mv \"$M/c.txt\" \"$M/d.txt\"; cat text.txt", "No such file")
+                try mount.refuses("mkdir sub; cd .previews/sub; rmdir \"$M/sub\"; ls text.txt", "No such file")
             }
         }
 
