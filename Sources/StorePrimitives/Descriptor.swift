@@ -17,7 +17,18 @@ public final class Descriptor: Sendable {
         self.number = number
     }
 
+    /// Members go after `deinit`.
     deinit { _ = cl_close(number) }
+
+    private final class Companion: Sendable {
+        let object: any AnyObject & Sendable
+
+        init(_ object: any AnyObject & Sendable) { self.object = object }
+    }
+    private let companion = AtomicLazyReference<Companion>()
+
+    /// Keeps an object until the descriptor has been closed. One at most: the first.
+    public func keepUntilClosed(_ object: any AnyObject & Sendable) { _ = companion.storeIfNil(Companion(object)) }
 
     /// The kind of the mount that the file is on. Two system calls the first time, then a load. No server is asked.
     public var mountKind: MountKind {

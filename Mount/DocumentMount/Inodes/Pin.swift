@@ -13,16 +13,13 @@ struct Pin {
     let file: Descriptor
     /// Nil for a descriptor that counts elsewhere.
     private let share: TakenShare?
-    /// The file's room is free when the kernel forgets it.
-    private var freedRoom: FreedRoom.Share?
 
     /// A descriptor that something else holds as well, which counts for it.
     init(counted file: Descriptor) { (self.file, share) = (file, nil) }
 
     /// Nil if the user has as many as one may.
-    init?(_ file: Descriptor?, for user: uid_t, of shares: UserShares, freeing freedRoom: FreedRoom.Share? = nil) {
+    init?(_ file: Descriptor?, for user: uid_t, of shares: UserShares) {
         guard let file, let share = TakenShare(.removedFiles, of: shares, for: user) else { return nil }
         (self.file, self.share) = (file, share)
-        self.freedRoom = freedRoom
     }
 }

@@ -371,6 +371,8 @@ extension MountedFileSystem {
             writers.closed(handle)
             saves.released(handle)
             noteWriting(served, by: handle, written ?? Self.seen(of: handle), published: published)
+            // The room of a save that came to nothing is free when the last descriptor is closed.
+            if let room = handle.version?.freedRoom.load() { handle.descriptor.keepUntilClosed(room) }
         }
     }
 

@@ -1,16 +1,16 @@
 import Glibc
 import Synchronization
 
-/// The room on the disk that saves which were not published take yet: until the kernel has told of the end of their handles (RELEASE), and
-/// until what they have written is kept; and versions that were replaced, until the kernel forgets them. On a plain folder the next open(2)
-/// with O_TRUNC would have that room.
+/// The room on the disk that saves which were not published take yet, until the kernel has told of the end of their handles (RELEASE) and what
+/// they have written is kept; and versions that were replaced, until the kernel forgets them: until the last descriptor of their files is
+/// closed. On a plain folder the next open(2) with O_TRUNC would have that room.
 final class FreedRoom: Sendable {
     private let count = Atomic<Int>(0)
     /// On the monotonic clock, in nanoseconds.
     private let lastBegun = Atomic<UInt64>(0)
     private let lastEnded = Atomic<UInt64>(0)
 
-    /// Held by a version that is over, as long as there is one.
+    /// Held by all descriptors of a file that is to go (`Descriptor.keepUntilClosed`), and by its version.
     final class Share: Sendable {
         private let room: FreedRoom
 
@@ -19,6 +19,9 @@ final class FreedRoom: Sendable {
             room.lastBegun.store(SaveService.now, ordering: .relaxed)
             room.count.add(1, ordering: .relaxed)
         }
+
+        /// What held it until now has let go of it.
+        func renew() { room.lastBegun.store(SaveService.now, ordering: .relaxed) }
 
         deinit {
             room.lastEnded.store(SaveService.now, ordering: .relaxed)
@@ -53,8 +56,8 @@ final class FreedRoom: Sendable {
         }
     }
 
-    /// A share is given back before the last descriptors are closed.
-    private static let closing: UInt64 = 20_000_000
+    /// The file system may take a moment to free what was closed.
+    private static let closing: UInt64 = 100_000_000
     private static let timeout: UInt64 = 3_000_000_000
     private static let longest: UInt64 = 20_000_000_000
     private static let pause: UInt32 = 1_000

@@ -19,13 +19,19 @@ extension SaveService {
 
     /// Drops a working copy. One that is kept is moved; where that takes a copy of it, by `quire-copies`.
     func letGo(of version: WorkingVersion, keeping reason: KeptVersion.Reason?, at path: StorePath?) {
-        _ = version.freedRoom.storeIfNil(FreedRoom.Share(of: freedRoom))
+        noteFreeing(version)
         guard let reason else { return version.copy.discard() }
         let work: @Sendable () -> Void = { [self] in
             keep(version, reason, at: path)
             version.copy.discard()
         }
         if store.kept.isBeside(version.copy.file) || !copies.add(of: version.caller.uid, work) { work() }
+    }
+
+    /// A version is over that is not published: its room is free when nobody has it open any more, and it is kept.
+    func noteFreeing(_ version: WorkingVersion) {
+        if let share = version.freedRoom.load() { return share.renew() }
+        version.copy.file.keepUntilClosed(version.freedRoom.storeIfNil(FreedRoom.Share(of: freedRoom)))
     }
 
     private func keep(_ version: WorkingVersion, _ reason: KeptVersion.Reason, at path: StorePath?) {

@@ -166,6 +166,7 @@ extension SavedDocument {
         let (dropped, published) = state.withLock { state in (state.working.removeValue(forKey: id), state.published) }
         guard let version = dropped else { return }
         service.privileges.identify(as: version.caller)
+        service.noteFreeing(version)
         if reason.keepsContent, version.isHeldByOthers.load(ordering: .relaxed) {
             // With what they go on writing.
             version.keptLater.withLock { $0 = (reason.kept, published?.path) }
@@ -178,7 +179,7 @@ extension SavedDocument {
         if let published, reason != .neverOpened { service.journal.aborted(published, version.caller) }
         if version.isExchanged {
             // The content of the save takes room until the kernel forgets the inode.
-            let pin = Pin(version.copy.file, for: version.caller.uid, of: service.shares, freeing: version.freedRoom.load())
+            let pin = Pin(version.copy.file, for: version.caller.uid, of: service.shares)
             version.node.superseded(by: version.process, pin: pin)
             // The name stays with the copy, another inode than the one that the index has.
             if let published { service.journal.touched(published, by: version.caller, nil, isIndexed: true) }

@@ -77,8 +77,8 @@ extension SavedDocument {
                     version.node.isExchanged.store(false, ordering: .sequentiallyConsistent)
                     link.name.withCString { _ = version.node.seen(in: link.parent, name: $0, hasOtherNames: false) }
                     let isOpen = published.state.withLock { !$0.handles.isEmpty }
-                    let share = isOpen ? nil : FreedRoom.Share(of: service.freedRoom)
-                    let pin = Pin(pinned, for: version.caller.uid, of: service.shares, freeing: share)
+                    if !isOpen { pinned.keepUntilClosed(FreedRoom.Share(of: service.freedRoom)) }
+                    let pin = Pin(pinned, for: version.caller.uid, of: service.shares)
                     published.superseded(by: version.process, pin: pin)
                 }
                 service.table.detach(published)
