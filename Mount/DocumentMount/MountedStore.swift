@@ -22,6 +22,7 @@ public final class MountedStore: Sendable {
     private let kernelNames: KernelNames
     let tagFolders: TagFolders
     let recents: RecentsFolder
+    let favorites: FavoritesFolder
     let search: StoreSearch
     let versions: VersionStore
     /// Whether the mount is going away: long work gives up.
@@ -61,15 +62,16 @@ public final class MountedStore: Sendable {
         indexer = Indexer(index: index, reader: reader, journal: journal, log: log)
         let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers)
         let tags = TagStore(indexer: indexer, access: access)
-        tagFolders = TagFolders(
-            tags: tags, indexer: indexer, access: access, shares: shares, prefixes: [configuration.mountPoint, configuration.store])
+        let targets = LinkTargets(access: access, prefixes: [configuration.mountPoint, configuration.store])
+        tagFolders = TagFolders(tags: tags, indexer: indexer, access: access, shares: shares, targets: targets)
         recents = RecentsFolder(indexer: indexer, access: access, shares: shares)
+        favorites = FavoritesFolder(indexer: indexer, targets: targets, shares: shares)
         search = StoreSearch(indexer: indexer, access: access)
         let virtualFolders: VirtualFolders.Parts? =
             configuration.options.virtualFolders == .off
             ? nil
             : VirtualFolders.Parts(
-                recents: recents, tags: TagFolder(tagFolders, tags: [], place: []),
+                recents: recents, favorites: favorites, tags: TagFolder(tagFolders, tags: [], place: []),
                 search: SearchFolder(search: search, indexer: indexer, shares: shares),
                 thumbnailer: Thumbnailer(
                     folder: configuration.thumbnailFolder, providers: ProviderTable(),

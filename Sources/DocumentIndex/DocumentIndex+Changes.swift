@@ -91,6 +91,7 @@ private struct Application {
     var told: [IndexedChange] = []
 
     private var recents: RecentTable { RecentTable(db: documents.db) }
+    private var favorites: FavoriteTable { FavoriteTable(db: documents.db) }
 
     mutating func apply(_ change: IndexUpdate) throws {
         switch change {
@@ -123,6 +124,7 @@ private struct Application {
         case .used(let path, let user, let time, let written):
             guard let row = try documents.row(at: path) else { return }
             try recents.note(row.id, by: user, at: time.nanoseconds, written: written)
+            if written { try documents.setWriter(user, of: row) }
         case .useRetracted(let path, let user, let time):
             guard let row = try documents.row(at: path) else { return }
             try recents.retract(row.id, by: user, at: time.nanoseconds)
@@ -181,6 +183,7 @@ private struct Application {
         // The kernel allows no such rename; a row must not come to lie inside itself.
         guard from != to, !from.isRoot, !to.isRoot, !to.isInside(from), !from.isInside(to) else { return }
         told.append(.moved(from: from, to: to, isFolder: isFolder))
+        if isFolder { try favorites.move(from, to: to) }
         if takesOverTarget, !isFolder, let target = try documents.row(at: to) {
             if let source = try documents.row(at: from) { try takeOver(target, by: source) }
             return noteSeen(target.id)
@@ -200,6 +203,7 @@ private struct Application {
         let inside = try documents.paths(inside: path)
         let gone = try documents.depart(at: path)
         departed += gone.count
+        try favorites.drop(path)
         told.append(.gone(path))
         if !inside.isEmpty { told += (inside + Set(inside.map(\.parent)).filter { $0.isInside(path) }).map { .gone($0) } }
         if gone.hadTags { touchesTags = true }
@@ -212,7 +216,7 @@ private struct Application {
         taken.size = source.size
         taken.modified = source.modified
         taken.generation &+= 1
-        taken.owner = source.owner
+        (taken.owner, taken.writer) = (source.owner, source.writer)
         if let tags = source.tags, !tags.isEmpty {
             taken.tags = tags
             touchesTags = true
@@ -229,6 +233,7 @@ private struct Application {
         departed += try documents.move(first, to: between, inside: true)
         departed += try documents.move(second, to: first, inside: true)
         departed += try documents.move(between, to: second, inside: true)
+        try favorites.exchange(first, second)
         try noteSeen(at: first, inside: true)
         try noteSeen(at: second, inside: true)
     }

@@ -17,6 +17,8 @@ extension DocumentIndex {
             case (.keptTags, nil): Int(clamping: try db.integer("SELECT count(*) FROM tag_keeper") ?? 0)
             case (.savedSearches, let account?): try Room.sum("count(*)", "saved_search", of: account, accounts, db)
             case (.savedSearches, nil): Int(clamping: try db.integer("SELECT count(*) FROM saved_search") ?? 0)
+            case (.favorites, let account?): try Room.sum("count(*)", "favorite", of: account, accounts, db)
+            case (.favorites, nil): Int(clamping: try db.integer("SELECT count(*) FROM favorite") ?? 0)
             default: 0
             }
         }

@@ -16,12 +16,14 @@ struct DocumentRow {
     var tags: [UInt8]?
     /// The user who owns the file, 0 if never told.
     var owner: UInt32
+    /// The user who wrote the content through a mount; nil if that is not known.
+    var writer: Int64?
 
     /// Grows with each document that leaves; nil for those that are there.
     let departed: Int64?
 
     /// The columns, in the order `init` takes them.
-    static let columns = "d.id, d.inode, d.birth, d.handle, d.size, d.mtime, d.generation, d.tags, d.owner, d.folder, d.name, d.departed"
+    static let columns = "d.id, d.inode, d.birth, d.handle, d.size, d.mtime, d.generation, d.tags, d.owner, d.folder, d.name, d.departed, d.writer"
 
     static let nameColumn: Int = 10
 
@@ -36,6 +38,7 @@ struct DocumentRow {
         owner = UInt32(clamping: try row.value(8) as Int64)
         folder = try row.optional(9)
         departed = try row.optional(11)
+        writer = try row.optional(12)
         self.path = path
     }
 
@@ -86,7 +89,7 @@ struct DocumentRow {
         let newTags = facts.tags.map { Tag.format($0.prefix(Tag.mostOfDocument)) } ?? tags
         let learntHandle = sameFile && identity.handle.isEmpty && !facts.identity.handle.isEmpty
         guard contentChanged || learntHandle || newTags != tags else { return false }
-        if contentChanged { generation &+= 1 }
+        if contentChanged { (generation, writer) = (generation &+ 1, nil) }
         if !sameFile || learntHandle { identity = facts.identity }
         size = facts.size
         modified = facts.modified.nanoseconds

@@ -110,12 +110,12 @@ struct DocumentTable {
         try db.run(
             """
             UPDATE document SET folder = ?, name = ?, inode = ?, birth = ?, handle = ?, size = ?, mtime = ?, generation = ?, tags = ?,
-                departed = NULL, owner = ?
+                departed = NULL, owner = ?, writer = ?
             WHERE id = ?
             """,
             [
                 folder, row.path?.nameBlob, Int64(bitPattern: row.identity.inode), row.identity.birth, Self.blob(row.identity.handle),
-                row.size, row.modified, row.generation, row.tags.map { Data($0) }, Int64(row.owner), row.id,
+                row.size, row.modified, row.generation, row.tags.map { Data($0) }, Int64(row.owner), row.writer, row.id,
             ])
         let indexed = before.path == nil ? [] : before.tags ?? []
         let tags = row.tags ?? []
@@ -130,10 +130,17 @@ struct DocumentTable {
         return row.tags == new.tags
     }
 
-    /// Ends the row `other` in favour of `id`, which gets its uses and the tag removals to be undone.
+    /// - Parameter row: as it was read.
+    func setWriter(_ user: UserID, of row: DocumentRow) throws {
+        let writer = Int64(user.rawValue)
+        if row.writer != writer { try db.run("UPDATE document SET writer = ? WHERE id = ?", [writer, row.id]) }
+    }
+
+    /// Ends the row `other` in favour of `id`, which gets its uses, marks and the tag removals to be undone.
     func merge(_ other: Int64, into id: Int64) throws {
         try RecentTable(db: db).merge(other, into: id)
         try db.run("UPDATE tag_removal SET document = ? WHERE document = ?", [id, other])
+        try FavoriteTable(db: db).merge(other, into: id)
         try noteLoss(of: other)
         try db.run("DELETE FROM document WHERE id = ?", [other])
     }

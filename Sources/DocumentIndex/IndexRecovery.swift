@@ -21,6 +21,7 @@ struct IndexRecovery {
     private var documents: [Int64: DocumentRow] = [:]
     private var keptTags: [(name: [UInt8], creator: Int64)] = []
     private var savedSearches: [(name: [UInt8], query: [UInt8], uid: Int64)] = []
+    private var favorites: [(uid: Int64, document: Int64?, folder: [UInt8]?, added: Int64)] = []
     private var uses: [Use] = []
     private var batches: [(id: Int64, uid: Int64, last: Int64)] = []
     private var removals: [Removal] = []
@@ -54,6 +55,9 @@ struct IndexRecovery {
             guard let name = try row.bytes(0), let query = try row.bytes(1), EntryName(name) != nil else { return }
             savedSearches.append((name, query, try row.value(2)))
         }
+        Self.each(db, "SELECT uid, document, folder, added FROM favorite") {
+            favorites.append((uid: try $0.value(0), document: try $0.optional(1), folder: try $0.bytes(2), added: try $0.value(3)))
+        }
         Self.each(db, "SELECT uid, document, used, written FROM recent ORDER BY used DESC") {
             uses.append(Use(uid: try $0.value(0), document: try $0.value(1), used: try $0.value(2), written: try $0.value(3)))
         }
@@ -71,8 +75,10 @@ struct IndexRecovery {
                 removals.append(Removal(batch: try row.value(0), document: try row.optional(1), tag: tag))
             }
         }
-        // Until version 3 the path was in one column.
-        let columns = version < 4 ? DocumentRow.columns.replacing("d.owner, d.folder, d.name", with: "0, NULL, d.path") : DocumentRow.columns
+        // Until version 3 the path was in one column, and until version 5 there was none for the writer.
+        var columns = DocumentRow.columns
+        if version < 4 { columns = columns.replacing("d.owner, d.folder, d.name", with: "0, NULL, d.path") }
+        if version < 6 { columns = columns.replacing("d.writer", with: "NULL") }
         let select = "SELECT \(columns) FROM document d NOT INDEXED WHERE "
         let folders = FolderTable(db: db)
         func document(_ row: Row) throws -> DocumentRow {
@@ -84,7 +90,7 @@ struct IndexRecovery {
             let found = try document(row)
             documents[found.id] = found
         }
-        for id in uses.map(\.document) + removals.compactMap(\.document) where documents[id] == nil {
+        for id in uses.map(\.document) + removals.compactMap(\.document) + favorites.compactMap(\.document) where documents[id] == nil {
             Self.each(db, select + "d.id = \(id)") { documents[id] = try document($0) }
         }
         Self.each(db, "SELECT seq FROM sqlite_sequence WHERE name = 'document'") { lastID = try $0.value(0) }
@@ -117,6 +123,13 @@ struct IndexRecovery {
                 """
                 INSERT OR IGNORE INTO recent (uid, document, used, written) SELECT ?, id, ?, ? FROM document WHERE id = ?
                 """, [use.uid, use.used, use.written, use.document])
+        }
+        for mark in favorites where mark.uid >= 0 && mark.uid <= UInt32.max && (mark.folder.map { StorePath(parsing: $0)?.bytes == $0 } ?? true) {
+            try db.run(
+                """
+                INSERT OR IGNORE INTO favorite (uid, document, folder, added) SELECT ?1, ?2, ?3, ?4
+                WHERE ?2 IS NULL OR EXISTS (SELECT 1 FROM document WHERE id = ?2)
+                """, [mark.uid, mark.document, mark.folder.map { Data($0) }, mark.added])
         }
         for batch in batches {
             try db.run(

@@ -13,7 +13,7 @@ enum Schema {
 
     static let tables: Set<String> = [
         "document", "folder", "share", "tag", "tag_keeper", "document_tag", "recent", "recent_before", "tag_removal_batch", "tag_removal",
-        "saved_search",
+        "saved_search", "favorite",
     ]
 
     /// Step n leads from version n to n + 1. A step that was ever released is never changed.
@@ -26,6 +26,7 @@ enum Schema {
             try $0.execute(
                 sql: "CREATE TABLE saved_search (uid INTEGER NOT NULL, name BLOB NOT NULL, query BLOB NOT NULL, PRIMARY KEY (uid, name)) WITHOUT ROWID")
         },
+        { try $0.execute(sql: writersAndFavorites) },
     ]
 
     private static let documentsTagsAndRecents = """
@@ -200,6 +201,24 @@ enum Schema {
             departed INTEGER,
             owner INTEGER NOT NULL
         );
+        """
+
+    private static let writersAndFavorites = """
+        -- The uid of whoever wrote the content through a mount; NULL if that is not known.
+        ALTER TABLE document ADD COLUMN writer INTEGER;
+        CREATE INDEX document_writer ON document (writer) WHERE writer IS NOT NULL;
+
+        -- A document that a user has marked, or by its path a folder.
+        CREATE TABLE favorite (
+            uid INTEGER NOT NULL,
+            document INTEGER REFERENCES document (id) ON DELETE CASCADE,
+            folder BLOB,
+            added INTEGER NOT NULL,
+            CHECK ((document IS NULL) <> (folder IS NULL))
+        );
+        CREATE INDEX favorite_uid ON favorite (uid);
+        CREATE UNIQUE INDEX favorite_document ON favorite (document, uid) WHERE document IS NOT NULL;
+        CREATE UNIQUE INDEX favorite_folder ON favorite (folder, uid) WHERE folder IS NOT NULL;
         """
 
     private static let places = """

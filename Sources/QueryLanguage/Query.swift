@@ -59,6 +59,9 @@ extension QueryExpression {
         }
     }
 
+    /// The users whom the query names.
+    public var writers: [String] { terms.compactMap { if case .writer(let name) = $0 { name } else { nil } } }
+
     /// The words that are searched for in names and texts.
     public var words: [WordPattern] { terms.compactMap { if case .words(let words) = $0 { words } else { nil } } }
 }
@@ -77,6 +80,10 @@ public enum QueryTerm: Sendable, Hashable {
     /// This tag, or one nested in it.
     case tag(String)
     case anyTag
+    /// The user who searches has marked the document.
+    case favorite
+    /// The user of this name or number, or with `me` the one who searches, wrote the content.
+    case writer(String)
     case type(TypePattern)
     /// When the document was modified.
     case modified(TimeRange)

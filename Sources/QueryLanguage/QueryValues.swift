@@ -39,7 +39,12 @@ struct QueryValues {
         case .name: .term(.name(NamePattern(value)))
         case .path: .term(.path(NamePattern(inStore(value), isPath: true)))
         case .in: .term(.folder(try folder(value, at: range)))
-        case .is, .tag: try alternatives(value, at: range) { (name) throws(QueryError) in try tag(String(name), at: range) }
+        case .tag: try alternatives(value, at: range) { (name) throws(QueryError) in try tag(String(name), at: range) }
+        case .is:
+            try alternatives(value, at: range) { (name) throws(QueryError) in
+                name.lowercased() == "favorite" ? .favorite : try tag(String(name), at: range)
+            }
+        case .by: try alternatives(value, at: range) { (name) throws(QueryError) in .writer(String(name)) }
         case .ext:
             try alternatives(value, at: range) { (ending) throws(QueryError) in
                 .fileExtension(String(decoding: Folding.fold(ending.drop { $0 == "." }.utf8), as: UTF8.self))

@@ -52,7 +52,7 @@ import Testing
         // The version is at byte 60, big endian.
         try overwrite(at: 60, with: [0, 0, 0, 99])
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.file))
-        #expect(throws: IndexError.newerVersion(found: 99, supported: 5)) { try DocumentIndex(folder: folder.path) }
+        #expect(throws: IndexError.newerVersion(found: 99, supported: 6)) { try DocumentIndex(folder: folder.path) }
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == before)
         #expect(try folder.names(beginning: "index.sqlite.corrupt") == [])
     }

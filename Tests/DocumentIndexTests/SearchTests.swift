@@ -231,6 +231,7 @@ private struct PlainEvaluation {
         case .type: return folded.hasSuffix(".png")
         case .tag, .anyTag: return isTagged
         case .modified: return true
+        case .favorite, .writer: return false
         case .size(let range): return range.contains(size)
         }
     }

@@ -85,6 +85,16 @@ final class StubMount: MountService {
     func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) {
         note("forget \(paths.map(\.wire))", peer)
     }
+    func favorites(for peer: Peer) throws(ServiceFailure) -> [FavoriteItem] {
+        [FavoriteItem(path: DocumentPath([0x2f, 0xff]), folder: true, added: 1.5)]
+    }
+    func addFavorites(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) -> [PathFailure] {
+        note("mark \(paths.map(\.wire))", peer)
+        return []
+    }
+    func removeFavorites(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) -> [PathFailure] {
+        paths.map { PathFailure(path: $0, message: "is no favorite") }
+    }
     func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount] {
         // Longer than any socket buffer, to meet a peer that does not read.
         (0..<20_000).map { TagCount(name: "tag number \($0)", count: $0) }

@@ -17,7 +17,7 @@ def use():
     for n in range(1, 41):
         with open(M + "/notes/d%d" % n) as file:
             if file.read() != "document %d\n" % n: wrong("d%d is another" % n)
-    for place in (".recents", ".tags", ".tags/t", ".thumbnails", ".search/t", ".quire-snapshots"):
+    for place in (".recents", ".tags", ".tags/t", ".thumbnails", ".search/t", ".favorites", ".quire-snapshots"):
         try:
             for entry in os.scandir(M + "/" + place): entry.stat(follow_symlinks=False)
         except OSError: pass

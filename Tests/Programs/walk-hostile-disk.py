@@ -69,7 +69,7 @@ def step():
     elif k == 17: quiet(os.truncate, p, random.choice([0, 5, 1 << 45]))
     elif k == 18: quiet(os.statvfs, p)
     elif k == 19:
-        for v in (b"/.tags/t", b"/.recents", b"/.tags", b"/.thumbnails/normal/inner", b"/.previews/inner", b"/.thumbnails/large", b"/.search/inner"):
+        for v in (b"/.tags/t", b"/.recents", b"/.tags", b"/.thumbnails/normal/inner", b"/.previews/inner", b"/.thumbnails/large", b"/.search/inner", b"/.favorites"):
             for n in listing(step.m + v)[:6]: statx(step.m + v + b"/" + n)
     elif k == 20:
         rel = os.path.relpath(p, step.m)

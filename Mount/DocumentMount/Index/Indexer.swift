@@ -6,6 +6,7 @@ import Glibc
 import Logging
 import StorePrimitives
 import Synchronization
+import SystemPackage
 
 /// Keeps the index up with the store: takes what the journal tells in batches, on a thread of low priority. Whoever shows
 /// what the index knows calls `catchUp` first.
@@ -117,6 +118,11 @@ final class Indexer: @unchecked Sendable {
         guard timeUntilSearchesEnd == 0, lastSearch.compareExchange(expected: last, desired: 0, ordering: .relaxed).exchanged else { return }
         index.endSearching()
         processing.withLock { lastWork = cl_monotonic_ns() }
+    }
+
+    /// Asks or changes the index, with the error of a system call.
+    func ask<Result>(_ body: (DocumentIndex) throws(IndexError) -> Result) throws(Errno) -> Result {
+        do throws(IndexError) { return try body(index) } catch { throw Errno(error) }
     }
 
     /// Brings the index up to what the mount has done until now.

@@ -33,11 +33,11 @@ final class SearchFolder: VirtualItem {
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        if let query = try saving({ () throws(IndexError) in try indexer.index.savedSearch(name, of: UserID(caller.uid)) }) {
+        if let query = try indexer.ask({ (index) throws(IndexError) in try index.savedSearch(name, of: UserID(caller.uid)) }) {
             return try ResultFolder(self, name, query: query, started)
         }
         guard let definition = Self.definition(name) else { return try ResultFolder(self, name, query: nil, started) }
-        let kept = try saving { () throws(IndexError) in try indexer.index.savedSearch(definition.name, of: UserID(caller.uid)) }
+        let kept = try indexer.ask { (index) throws(IndexError) in try index.savedSearch(definition.name, of: UserID(caller.uid)) }
         guard kept == definition.query else { throw .noSuchFileOrDirectory }
         return try ResultFolder(self, definition.name, query: kept, started)
     }
@@ -54,7 +54,7 @@ final class SearchFolder: VirtualItem {
     private static let comparedFields: Set = ["date", "size"]
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        let kept = try saving { () throws(IndexError) in try indexer.index.savedSearches(of: UserID(caller.uid)) }
+        let kept = try indexer.ask { (index) throws(IndexError) in try index.savedSearches(of: UserID(caller.uid)) }
         return kept.compactMap { search in
             (try? ResultFolder(self, search.name, query: search.query, started)).map { (search.name, $0) }
         }
@@ -80,11 +80,11 @@ final class SearchFolder: VirtualItem {
 
     func makeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         let (search, folder) = try made(of: name)
-        let isKept = try saving { () throws(IndexError) in
-            let isThere = try indexer.index.savedSearch(search.name, of: UserID(caller.uid)) != nil
-            let mayMake = try indexer.index.maySaveSearch(UserID(caller.uid))
+        let isKept = try indexer.ask { (index) throws(IndexError) in
+            let isThere = try index.savedSearch(search.name, of: UserID(caller.uid)) != nil
+            let mayMake = try index.maySaveSearch(UserID(caller.uid))
             guard isThere || mayMake else { return false }
-            try indexer.index.saveSearch(search, by: UserID(caller.uid))
+            try index.saveSearch(search, by: UserID(caller.uid))
             return true
         }
         guard isKept else { throw .diskQuotaExceeded }
@@ -101,26 +101,18 @@ final class SearchFolder: VirtualItem {
 
     func removeFolder(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         let kept = Self.definition(name)?.name ?? name
-        guard try saving({ () throws(IndexError) in try indexer.index.forgetSearch(kept, of: UserID(caller.uid)) }) else { throw .noSuchFileOrDirectory }
+        guard try indexer.ask({ (index) throws(IndexError) in try index.forgetSearch(kept, of: UserID(caller.uid)) }) else { throw .noSuchFileOrDirectory }
     }
 
     /// A kept query gets another name or, by `NAME=QUERY`, another query.
     func rename(_ name: EntryName, to folder: any VirtualItem, _ newName: EntryName, _ caller: Credentials) throws(Errno) {
         guard folder is SearchFolder, newName.bytes.first != UInt8(ascii: ".") else { throw .notPermitted }
         let old = Self.definition(name)?.name ?? name
-        let query = try saving { () throws(IndexError) in try indexer.index.savedSearch(old, of: UserID(caller.uid)) }
+        let query = try indexer.ask { (index) throws(IndexError) in try index.savedSearch(old, of: UserID(caller.uid)) }
         guard let query else { throw .noSuchFileOrDirectory }
         let new = Self.definition(newName) == nil ? SavedSearch(name: newName, query: query) : try made(of: newName).0
-        guard try saving({ () throws(IndexError) in try indexer.index.replaceSearch(old, by: new, of: UserID(caller.uid)) }) else {
+        guard try indexer.ask({ (index) throws(IndexError) in try index.replaceSearch(old, by: new, of: UserID(caller.uid)) }) else {
             throw .noSuchFileOrDirectory
-        }
-    }
-
-    /// Asks the index, with the error of a system call.
-    private func saving<Result>(_ change: () throws(IndexError) -> Result) throws(Errno) -> Result {
-        do throws(IndexError) { return try change() } catch {
-            if case .diskFull = error { throw .noSpace }
-            throw .ioError
         }
     }
 }

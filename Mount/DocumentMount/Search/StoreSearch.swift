@@ -31,7 +31,7 @@ final class StoreSearch: Sendable {
     ) throws(IndexError) -> (documents: [Document], hasMore: Bool) {
         indexer.noteSearch()
         let deadline = ContinuousClock.now + Self.longest
-        var rest = try ids(query, order)[...]
+        var rest = try ids(query, order, caller)[...]
         var found: [Document] = []
         while !rest.isEmpty {
             guard ContinuousClock.now < deadline else { throw .searchTooLong }
@@ -47,13 +47,32 @@ final class StoreSearch: Sendable {
         return (found, false)
     }
 
-    private func ids(_ query: Query, _ order: SearchOrder) throws(IndexError) -> [DocumentID] {
+    private func ids(_ query: Query, _ order: SearchOrder, _ caller: Credentials) throws(IndexError) -> [DocumentID] {
+        let users = users(of: query, caller)
         do throws(IndexError) {
-            return try indexer.index.search(query, in: texts?.textIndex, order: order, types: types, within: Self.longest)
+            return try indexer.index.search(query, in: texts?.textIndex, order: order, types: types, for: users, within: Self.longest)
         } catch .textCorrupt {
             // Names go on to be searched.
             texts?.noteDamage()
-            return try indexer.index.search(query, order: order, types: types, within: Self.longest)
+            return try indexer.index.search(query, order: order, types: types, for: users, within: Self.longest)
+        }
+    }
+
+    /// A name that no user has is left out.
+    private func users(of query: Query, _ caller: Credentials) -> SearchUsers {
+        var named: [String: UserID] = [:]
+        for name in query.expression.writers {
+            named[name] = name == "me" ? UserID(caller.uid) : (Self.user(named: name) ?? uid_t(name)).map { UserID($0) }
+        }
+        return SearchUsers(asker: UserID(caller.uid), named: named)
+    }
+
+    /// The user of a name (getpwnam_r(3)); nil if there is none. May ask a directory service.
+    private static func user(named name: String) -> uid_t? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { buffer in
+            var (account, found): (passwd, UnsafeMutablePointer<passwd>?) = (passwd(), nil)
+            guard getpwnam_r(name, &account, buffer.baseAddress!, buffer.count, &found) == 0, found != nil else { return nil }
+            return account.pw_uid
         }
     }
 }

@@ -95,7 +95,7 @@ extension MountedStore: MountService {
     /// With nil, of all users.
     private func use(of resource: BoundedResource, by user: UInt32?) -> Int {
         switch resource {
-        case .indexBytes, .tags, .keptTags, .savedSearches: (try? indexer.index.use(of: resource, by: user.map { UserID($0) })) ?? 0
+        case .indexBytes, .tags, .keptTags, .savedSearches, .favorites: (try? indexer.index.use(of: resource, by: user.map { UserID($0) })) ?? 0
         default: user.map { shares.use(of: resource, by: $0) } ?? shares.use(of: resource)
         }
     }

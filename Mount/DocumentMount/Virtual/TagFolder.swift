@@ -43,7 +43,7 @@ final class TagFolder: VirtualItem {
         shared.indexer.catchUp()
         if let item = shared.cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }
         if let item = listed(name, caller) ?? joined(name, caller) { return item }
-        if let document = shared.freshLink(name, in: key, of: caller) {
+        if let document = shared.freshLinks.document(name, in: key, of: caller) {
             return link(document, Timestamp(nanoseconds: Clock.now))
         }
         throw .noSuchFileOrDirectory
@@ -164,9 +164,9 @@ final class TagFolder: VirtualItem {
     }
 
     func addLink(_ name: EntryName, target: [UInt8], _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        guard let document = shared.document(linkedBy: target, fromDepth: depth, caller) else { throw .notPermitted }
+        guard case (let document, false)? = shared.targets.item(linkedBy: target, fromDepth: depth, caller) else { throw .notPermitted }
         try add(document, name, caller)
-        shared.noteFreshLink(name, in: key, to: document, by: caller)
+        shared.freshLinks.note(name, in: key, to: document, by: caller)
         return link(document, Timestamp(nanoseconds: Clock.now))
     }
 
@@ -194,7 +194,7 @@ final class TagFolder: VirtualItem {
         case let link as VirtualLink:
             // Within one tag there is nothing to change: a link's name is its document's. Only `ln -sf` has its way, which
             // makes a link under a passing name first.
-            if target.tags == tags, shared.forgetFreshLink(name, in: key, of: caller) { return }
+            if target.tags == tags, shared.freshLinks.forget(name, in: key, of: caller) { return }
             guard target.tags != tags, !target.tags.isEmpty else { throw .notPermitted }
             try shared.swap(tags, for: target.tags, on: link.document, caller)
         case let renamed as TagFolder:

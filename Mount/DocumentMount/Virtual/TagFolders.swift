@@ -13,17 +13,17 @@ final class TagFolders: Sendable {
     let indexer: Indexer
     let access: AccessChecker
     let cache: ListingCache
-    /// Absolute paths that lead into the store, for links made by absolute paths.
-    private let prefixes: [[UInt8]]
+    let freshLinks = FreshLinks()
+    let targets: LinkTargets
     /// When each user last changed a tag.
     private let changes = Locked<[uid_t: Int64]>([:])
     private let started = Clock.now
 
-    init(tags: TagStore, indexer: Indexer, access: AccessChecker, shares: UserShares, prefixes: [[UInt8]]) {
+    init(tags: TagStore, indexer: Indexer, access: AccessChecker, shares: UserShares, targets: LinkTargets) {
         self.tags = tags
         self.indexer = indexer
         self.access = access
-        self.prefixes = prefixes
+        self.targets = targets
         cache = ListingCache(shares) { indexer.tagGeneration.load(ordering: .relaxed) }
     }
 
@@ -95,66 +95,6 @@ final class TagFolders: Sendable {
         return known.compactMap { summary in
             let count = documents(tagged: [summary.tag], caller).count
             return count > 0 || summary.creators.contains(UserID(caller.uid)) ? (summary.tag.text, count) : nil
-        }
-    }
-
-    /// The document a link made in a tag's folder leads to, by its text alone; nil if that is none of the store's.
-    func document(linkedBy target: [UInt8], fromDepth depth: Int, _ caller: Credentials) -> StorePath? {
-        let slash = UInt8(ascii: "/")
-        var names: [ArraySlice<UInt8>]
-        if target.first == slash {
-            guard let prefix = prefixes.first(where: { target.starts(with: $0 + [slash]) }) else { return nil }
-            names = target.dropFirst(prefix.count).split(separator: slash)
-        } else {
-            // Relative to the folder the link is in: `depth` levels below the mount's root.
-            let parts = target.split(separator: slash)
-            let ups = parts.prefix { $0.elementsEqual("..".utf8) }.count
-            guard ups == depth else { return nil }
-            names = Array(parts.dropFirst(ups))
-        }
-        names.removeAll { $0.elementsEqual(".".utf8) }
-        guard let path = StorePath(parsing: names.joined(separator: [slash])), !path.isRoot else { return nil }
-        // One answer for what is not there and what the caller may not access.
-        guard access.may(caller, path, R_OK), case .document = indexer.reader.status(at: path) else { return nil }
-        return path
-    }
-
-    // MARK: Links just made
-
-    /// Links just made under a name that is not their document's: programs look at what they made, and `ln -sf` renames it.
-    private struct FreshLink {
-        let uid: uid_t
-        let folder: [UInt8]
-        let name: EntryName
-        let document: StorePath
-        let made: Int64
-    }
-    private let freshLinks = Locked<[FreshLink]>([])
-    private static let freshLinksKept = 32
-    private static let freshness: Int64 = 5_000_000_000
-
-    func noteFreshLink(_ name: EntryName, in folder: [UInt8], to document: StorePath, by caller: Credentials) {
-        guard document.lastName != name else { return }
-        freshLinks.withLock { links in
-            if links.count >= Self.freshLinksKept { links.removeFirst() }
-            links.append(FreshLink(uid: caller.uid, folder: folder, name: name, document: document, made: Clock.now))
-        }
-    }
-
-    func freshLink(_ name: EntryName, in folder: [UInt8], of caller: Credentials) -> StorePath? {
-        let now = Clock.now
-        return freshLinks.withLock { links in
-            let link = links.last { $0.uid == caller.uid && $0.folder == folder && $0.name == name }
-            return link.flatMap { now - $0.made < Self.freshness ? $0.document : nil }
-        }
-    }
-
-    /// Whether there was such a link, which is forgotten.
-    func forgetFreshLink(_ name: EntryName, in folder: [UInt8], of caller: Credentials) -> Bool {
-        freshLinks.withLock { links in
-            let count = links.count
-            links.removeAll { $0.uid == caller.uid && $0.folder == folder && $0.name == name }
-            return links.count < count
         }
     }
 }

@@ -10,15 +10,15 @@ final class VirtualFolders: Sendable {
     private let previews: PreviewsFolder
 
     /// Names that later virtual folders will have: nothing else may take them meanwhile.
-    private static let reserved = [".favorites", ".scopes", ".sh_thumbnails"]
-        .map { EntryName($0) }
+    private static let reserved = [".scopes", ".sh_thumbnails"].map { EntryName($0) }
     /// The names of this version's folders.
-    static let names = [".recents", ".tags", ".thumbnails", ".search"].map { EntryName($0) }
-    static let foldersOfLinks = [".recents", ".tags"].map { EntryName($0) }
+    static let names = [".recents", ".tags", ".thumbnails", ".search", ".favorites"].map { EntryName($0) }
+    static let foldersOfLinks = [".recents", ".tags", ".favorites"].map { EntryName($0) }
 
     /// What they are made of.
     struct Parts {
         let recents: any VirtualItem
+        let favorites: any VirtualItem
         let tags: any VirtualItem
         let search: any VirtualItem
         let thumbnailer: Thumbnailer
@@ -30,7 +30,7 @@ final class VirtualFolders: Sendable {
 
     init(_ parts: Parts, thumbnails: DocumentThumbnails) {
         previews = PreviewsFolder(PreviewService(thumbnails), .root)
-        folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails), parts.search]))
+        folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails), parts.search, parts.favorites]))
         listed = parts.isListed
             ? zip(folders, FolderHandle.offsetsAfter).map { folder, offset in
                 .init(name: folder.name, inode: folder.item.identity.inode, type: S_IFDIR, item: folder.item, offset: offset)

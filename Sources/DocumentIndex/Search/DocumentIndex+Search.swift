@@ -14,6 +14,16 @@ public enum SearchOrder: String, CaseIterable, Sendable {
     case name
 }
 
+/// The users that a search is about.
+public struct SearchUsers: Sendable {
+    /// Who searches.
+    public let asker: UserID?
+    /// Those whom the query names (`QueryExpression.writers`).
+    public let named: [String: UserID]
+
+    public init(asker: UserID? = nil, named: [String: UserID] = [:]) { (self.asker, self.named) = (asker, named) }
+}
+
 extension DocumentIndex {
     /// The documents that meet a query, in order: their ids, for `documents(_:)`, which tells where they are. For every user's eyes: the
     /// caller leaves out what its user may not see.
@@ -21,14 +31,17 @@ extension DocumentIndex {
     /// Has all changes that were applied before the call. The first search reads the documents into memory (about a second and 50 MB for
     /// 1,000,000), where they stay until `endSearching`. Then O(documents), some milliseconds for 1,000,000. Throws `.searchTooLong` after
     /// `time`.
-    /// - Parameter text: where texts are searched; nil: nowhere.
+    /// - Parameters:
+    ///   - text: where texts are searched; nil: nowhere.
+    ///   - users: of a user that it does not have, no document is found.
     public func search(
-        _ query: Query, in text: TextIndex? = nil, order: SearchOrder = .newest, types: any TypeMatcher, within time: Duration = .seconds(10)
+        _ query: Query, in text: TextIndex? = nil, order: SearchOrder = .newest, types: any TypeMatcher, for users: SearchUsers = SearchUsers(),
+        within time: Duration = .seconds(10)
     ) throws(IndexError) -> [DocumentID] {
         let deadline = SearchDeadline(within: time)
         do {
             let view = try searchTable.view(pool)
-            var facts = try pool.read { try SearchFacts(of: query, $0) }
+            var facts = try pool.read { try SearchFacts(of: query, users, $0) }
             if let text {
                 do {
                     for words in Set(query.expression.words) { facts.add(try text.hits(of: words, deadline), of: words) }

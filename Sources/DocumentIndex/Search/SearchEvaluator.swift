@@ -47,6 +47,8 @@ struct SearchEvaluator {
         case .type(let pattern): return try types(pattern, within: rows)
         case .tag(let tag): return documents(facts.tagged[tag] ?? [], within: rows)
         case .anyTag: return documents(facts.anyTagged, within: rows)
+        case .favorite: return documents(facts.favorites, within: rows)
+        case .writer(let name): return documents(facts.written[name] ?? [], within: rows)
         case .modified(let range): return rows.filter { range.contains(segment.times[$0]) }
         case .size(let range): return rows.filter { range.contains(segment.sizes[$0]) }
         }
@@ -138,9 +140,9 @@ extension QueryExpression {
     /// About how long it takes to evaluate for all documents, in no unit: those that are cheap and leave few rows come first.
     fileprivate var cost: Int {
         switch self {
-        case .term(.tag), .term(.words): 0
+        case .term(.tag), .term(.favorite), .term(.words): 0
         case .term(.name): 1
-        case .term(.fileExtension), .term(.type), .term(.size), .term(.modified), .term(.folder), .term(.anyTag): 2
+        case .term(.fileExtension), .term(.type), .term(.size), .term(.modified), .term(.folder), .term(.anyTag), .term(.writer): 2
         case .term(.path): 4
         case .not(let inner): 3 &+ inner.cost
         case .all(let inner): inner.map(\.cost).min() ?? 0

@@ -9,6 +9,10 @@ struct SearchFacts {
     private(set) var tagged: [String: [Int64]] = [:]
     /// Those that have any tag, if the query asks for them.
     private(set) var anyTagged: [Int64] = []
+    /// The documents that the user who searches has marked, if the query asks for them.
+    private(set) var favorites: [Int64] = []
+    /// The documents that each of the query's users wrote last.
+    private(set) var written: [String: [Int64]] = [:]
     /// The ids of each of the query's folders and of all below it.
     private(set) var folders: [String: Set<Int64>] = [:]
     /// The paths of folders, if the query asks for paths.
@@ -16,12 +20,20 @@ struct SearchFacts {
     /// Where each of the query's words is in texts.
     private(set) var texts: [WordPattern: [TextHit]] = [:]
 
-    init(of query: Query, _ db: Database) throws {
+    init(of query: Query, _ users: SearchUsers, _ db: Database) throws {
         for term in query.expression.terms {
             switch term {
             case .tag(let name) where tagged[name] == nil: tagged[name] = try Self.documents(tagged: name, db)
             case .anyTag where anyTagged.isEmpty:
                 anyTagged = try db.integers("SELECT DISTINCT document FROM document_tag ORDER BY document")
+            case .favorite where favorites.isEmpty:
+                if let user = users.asker {
+                    favorites = try db.integers("SELECT document FROM favorite WHERE uid = ? AND document IS NOT NULL", [Int64(user.rawValue)])
+                }
+            case .writer(let name) where written[name] == nil:
+                if let user = users.named[name] {
+                    written[name] = try db.integers("SELECT id FROM document WHERE writer = ?", [Int64(user.rawValue)])
+                }
             case .folder(let path) where folders[path] == nil: folders[path] = try Set(Self.folders(inside: path, db))
             case .path where paths.isEmpty: paths = try FolderPaths(db)
             default: break

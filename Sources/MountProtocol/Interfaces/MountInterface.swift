@@ -1,4 +1,4 @@
-/// `org.quire.Mount`: status, tags and recents of one mount.
+/// `org.quire.Mount`: status, tags, recents and favorites of one mount.
 public enum MountInterface {
     package static let name = "org.quire.Mount"
 
@@ -7,6 +7,9 @@ public enum MountInterface {
     public static let undoTagRemoval = ServiceMethod<Empty, UndoReply>(name, "UndoTagRemoval", isLong: true, timeout: .seconds(60))
     public static let recents = ServiceMethod<RecentsRequest, RecentsReply>(name, "Recents", timeout: .seconds(60))
     public static let forgetRecents = ServiceMethod<ForgetRecents, Empty>(name, "ForgetRecents", timeout: .seconds(60))
+    public static let favorites = ServiceMethod<Empty, FavoritesReply>(name, "Favorites", timeout: .seconds(60))
+    public static let addFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "AddFavorites", timeout: .seconds(60))
+    public static let removeFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "RemoveFavorites", timeout: .seconds(60))
     public static let tags = ServiceMethod<Empty, TagsReply>(name, "ListTags", isLong: true, timeout: .seconds(60))
 
     public struct StatusReply: Codable, Sendable {
@@ -36,6 +39,20 @@ public enum MountInterface {
         package let paths: [DocumentPath]
         public init(_ paths: [DocumentPath]) { self.paths = paths }
     }
+    public struct FavoritesReply: Codable, Sendable {
+        /// The one that was marked last comes first.
+        public let entries: [FavoriteItem]
+        package init(entries: [FavoriteItem]) { self.entries = entries }
+    }
+    public struct FavoritePaths: Codable, Sendable {
+        package let paths: [DocumentPath]
+        public init(_ paths: [DocumentPath]) { self.paths = paths }
+    }
+    /// What was not done for some paths; the others are done.
+    public struct FailedPaths: Codable, Sendable {
+        public let failures: [PathFailure]
+        package init(failures: [PathFailure]) { self.failures = failures }
+    }
     public struct TagsReply: Codable, Sendable {
         public let tags: [TagCount]
         package init(tags: [TagCount]) { self.tags = tags }
@@ -47,7 +64,7 @@ public enum MountInterface {
     package static let mostRecents = 1_000
 
     package static let text = """
-        # One mounted store: its state, its tags, and what its user worked on last.
+        # One mounted store: its state, its tags, and what its user worked on last or has marked.
         #
         # A path is absolute. One that is not UTF-8 is a file:/// URI with its bytes
         # percent-encoded, in replies and in requests alike. Every request is
@@ -176,6 +193,11 @@ public enum MountInterface {
         # used: seconds since 1970.
         type Recent (path: string, used: float)
 
+        # added: when it was marked, in seconds since 1970.
+        type Favorite (path: string, folder: bool, added: float)
+
+        type Failure (path: string, message: string)
+
         type Tag (name: string, count: int)
 
         method Status() -> (status: Status)
@@ -193,6 +215,17 @@ public enum MountInterface {
 
         # Paths that are not among the recents are no error.
         method ForgetRecents(paths: []string) -> ()
+
+        # Documents and folders that are there and that the caller may read; the one that
+        # was marked last comes first.
+        method Favorites() -> (entries: []Favorite)
+
+        # Marks documents and folders. One that is marked already is no error. A path that
+        # fails keeps none of the others back.
+        method AddFavorites(paths: []string) -> (failures: []Failure)
+
+        # A path that is not marked is a failure.
+        method RemoveFavorites(paths: []string) -> (failures: []Failure)
 
         method ListTags() -> (tags: []Tag)
 

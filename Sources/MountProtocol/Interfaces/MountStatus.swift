@@ -160,6 +160,24 @@ public struct RecentDocument: Codable, Hashable, Sendable {
     }
 }
 
+/// A document or folder that a user has marked.
+public struct FavoriteItem: Codable, Hashable, Sendable {
+    public var path: DocumentPath
+    public var folder: Bool
+    /// When it was marked, in seconds since 1970.
+    public var added: Double
+
+    public init(path: DocumentPath, folder: Bool, added: Double) { (self.path, self.folder, self.added) = (path, folder, added) }
+}
+
+/// Why something was not done for a path.
+public struct PathFailure: Codable, Hashable, Sendable {
+    public var path: DocumentPath
+    public var message: String
+
+    public init(path: DocumentPath, message: String) { (self.path, self.message) = (path, message) }
+}
+
 public struct TagCount: Codable, Hashable, Sendable {
     public var name: String
     public var count: Int

@@ -16,6 +16,15 @@ public protocol MountService: RecoverService, EventService, ClaimService, Presen
     /// Takes documents off the recents of the peer's user; paths that are not among them are no error.
     func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure)
 
+    /// What the peer's user has marked; the one that was marked last comes first.
+    func favorites(for peer: Peer) throws(ServiceFailure) -> [FavoriteItem]
+
+    /// Marks documents and folders for the peer's user. Returns those for which that failed.
+    func addFavorites(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) -> [PathFailure]
+
+    /// Takes the marks away. Returns those for which that failed; a path that is not marked is one.
+    func removeFavorites(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) -> [PathFailure]
+
     /// Every tag in use on a document that the peer may access, ordered by name.
     func tags(for peer: Peer) throws(ServiceFailure) -> [TagCount]
 }

@@ -20,6 +20,9 @@ extension MountInterface {
                     try service.forgetRecents(request.paths, for: peer)
                     return Empty()
                 },
+                VarlinkMethod(favorites) { _, peer in FavoritesReply(entries: try service.favorites(for: peer)) },
+                VarlinkMethod(addFavorites) { request, peer in FailedPaths(failures: try service.addFavorites(request.paths, for: peer)) },
+                VarlinkMethod(removeFavorites) { request, peer in FailedPaths(failures: try service.removeFavorites(request.paths, for: peer)) },
                 VarlinkMethod(tags) { _, peer in TagsReply(tags: try service.tags(for: peer)) },
             ])
     }

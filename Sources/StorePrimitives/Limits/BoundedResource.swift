@@ -32,6 +32,7 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
     case tags
     case keptTags
     case savedSearches
+    case favorites
     case heldRequests
     case heldRequestBytes
     case thumbnailBytes
@@ -128,6 +129,8 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
             ("keptTags", 10_000, 100_000, "EDQUOT from mkdir(2)", "tags that show without documents; each listing of .tags goes through all")
         case .savedSearches:
             ("savedSearches", 1_000, 10_000, "EDQUOT from mkdir(2)", "queries that .search lists; some 100 bytes each")
+        case .favorites:
+            ("favorites", 10_000, 100_000, "EDQUOT from symlink(2)", "documents and folders that .favorites lists; some 100 bytes each")
         case .heldRequests:
             ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
         case .heldRequestBytes:

@@ -76,24 +76,7 @@ struct RecentsForgetCommand: ParsableCommand {
     @Argument(help: "Documents in a mount.") var paths: [PathArgument]
 
     func run() throws {
-        let table = MountTable.current()
-        var byMount: [MountTable.Entry: [DocumentPath]] = [:]
-        for path in paths {
-            let mount = try MountLocator.mount(holding: path.bytes, in: table)
-            byMount[mount, default: []].append(DocumentPath(try named(path)))
-        }
-        for (mount, documents) in byMount {
+        for (mount, documents) in try MountLocator.items(paths) {
             try MountLocator.ask(mount, MountInterface.forgetRecents, .init(documents))
         }
-    }
-
-    /// The canonical path of a document, which may be gone by now.
-    private func named(_ path: PathArgument) throws(CommandFailure) -> [UInt8] {
-        do {
-            let isAbsolute = path.bytes.first == UInt8(ascii: "/")
-            return try CanonicalPath.future(isAbsolute ? path.bytes : Array("./".utf8) + path.bytes)
-        } catch {
-            throw CommandFailure("\(path.description): \(error)")
-        }
-    }
-}
+    }}

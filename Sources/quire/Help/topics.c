@@ -27,6 +27,9 @@ static const char tags[] = {
 static const char recents[] = {
 #embed "recents.md" suffix(, 0)
 };
+static const char favorites[] = {
+#embed "favorites.md" suffix(, 0)
+};
 static const char search[] = {
 #embed "search.md" suffix(, 0)
 };
@@ -70,6 +73,7 @@ static const struct help_topic topics[] = {
     {"file-servers", file_servers},
     {"tags", tags},
     {"recents", recents},
+    {"favorites", favorites},
     {"search", search},
     {"thumbnails", thumbnails},
     {"previews", previews},

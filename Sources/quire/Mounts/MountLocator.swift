@@ -41,17 +41,35 @@ enum MountLocator {
         meant mount: PathArgument?, orHoldingFuture path: PathArgument?
     ) throws(CommandFailure) -> (MountTable.Entry, place: [UInt8]?) {
         guard let path else { return (try self.mount(meant: mount), nil) }
-        let canonical: [UInt8]
+        let canonical = try canonical(path)
+        return (try self.mount(of: path, at: canonical, in: .current()), canonical)
+    }
+
+    private static func mount(of path: PathArgument, at canonical: [UInt8], in table: MountTable) throws(CommandFailure) -> MountTable.Entry {
+        guard let entry = table.holding(canonical), entry.isQuire else {
+            throw CommandFailure("\(path.description): is in no Quire mount; 'quire status' lists the mounts")
+        }
+        return entry
+    }
+
+    /// The canonical paths of documents and folders, which may be gone by now, by the mounts that hold them.
+    static func items(_ paths: [PathArgument]) throws(CommandFailure) -> [MountTable.Entry: [DocumentPath]] {
+        let table = MountTable.current()
+        var byMount: [MountTable.Entry: [DocumentPath]] = [:]
+        for path in paths {
+            let canonical = try canonical(path)
+            byMount[try mount(of: path, at: canonical, in: table), default: []].append(DocumentPath(canonical))
+        }
+        return byMount
+    }
+
+    private static func canonical(_ path: PathArgument) throws(CommandFailure) -> [UInt8] {
         do {
             let isAbsolute = path.bytes.first == UInt8(ascii: "/")
-            canonical = try CanonicalPath.future(isAbsolute ? path.bytes : Array("./".utf8) + path.bytes)
+            return try CanonicalPath.future(isAbsolute ? path.bytes : Array("./".utf8) + path.bytes)
         } catch {
             throw CommandFailure("\(path.description): \(error)")
         }
-        guard let entry = MountTable.current().holding(canonical), entry.isQuire else {
-            throw CommandFailure("\(path.description): is in no Quire mount; 'quire status' lists the mounts")
-        }
-        return (entry, canonical)
     }
 
     /// Connects to the daemon of `entry`: where the mount says, else where its owner's daemons listen. Never trusts a socket

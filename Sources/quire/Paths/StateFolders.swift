@@ -105,7 +105,7 @@ package struct StateFolders {
     }
 
     /// An environment variable that holds an absolute path; others are no paths (XDG Base Directory Specification).
-    private static func environment(_ name: String) -> String? {
+    static func environment(_ name: String) -> String? {
         guard let value = getenv(name).map({ String(cString: $0) }), value.hasPrefix("/") else { return nil }
         return value
     }

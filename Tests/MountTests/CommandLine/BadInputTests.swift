@@ -48,7 +48,7 @@ extension MountTests {
             }
         }
 
-        @Test(arguments: [".tags", ".recents", ".thumbnails", ".search"])
+        @Test(arguments: [".tags", ".recents", ".thumbnails", ".search", ".favorites"])
         func aRealEntryOfAVirtualNameIsNotHidden(name: String) throws {
             try refuses(prepare: "mkdir \(name)", mount: "$S $M", saying: "mount with -o virtual=off")
             try refuses(prepare: "touch \(name)", mount: "$S", saying: "mount with -o virtual=off")

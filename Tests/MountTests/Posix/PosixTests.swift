@@ -98,7 +98,7 @@ extension MountTests {
                 try mount.shell(
                     """
                     FileExerciser stress . --processes 8 --operations \(isLongRun ? 20_000 : 3_000)
-                    expect_equal "$(ls -A | grep -v '^[.]tags$\\|^[.]recents$\\|^[.]thumbnails$\\|^[.]search$' || true)" ''
+                    expect_equal "$(ls -A | grep -v '^[.]tags$\\|^[.]recents$\\|^[.]thumbnails$\\|^[.]search$\\|^[.]favorites$' || true)" ''
                     """, limit: .seconds(900))
                 #expect(try mount.shell("ls -A", in: mount.store) == "")
             }

@@ -27,7 +27,7 @@ extension MountTests {
             static let all = [
                 Folder(path: "folder", prepare: "mkdir folder; touch folder/stable{0..9}", stable: ten,
                     make: "open('folder/' + name, 'w').close()", remove: "os.unlink('folder/' + name)"),
-                Folder(path: ".", prepare: "touch stable{0..9}", stable: ten + " | {'.recents', '.search', '.tags', '.thumbnails'}",
+                Folder(path: ".", prepare: "touch stable{0..9}", stable: ten + " | {'.favorites', '.recents', '.search', '.tags', '.thumbnails'}",
                     make: "open(name, 'w').close()", remove: "os.unlink(name)"),
                 Folder(path: ".recents", prepare: "mkdir d; for n in {0..9}; do echo $n >d/stable$n; done", stable: ten,
                     make: "open('d/' + name, 'w').write('x'); open('d/stable3', 'a').write('x')", remove: "os.unlink('.recents/' + name)"),
@@ -99,7 +99,7 @@ extension MountTests {
                 let found = try reading(mount, """
                     folder = "\(folder)"
                     stable = {".", ".."} | {"stable%d" % (n + 1) for n in range(300)}
-                    if folder == ".": stable |= {".recents", ".search", ".tags", ".thumbnails"}
+                    if folder == ".": stable |= {".favorites", ".recents", ".search", ".tags", ".thumbnails"}
                     make = lambda name: open(folder + "/" + name, "w").close()
                     print(exercise(folder, make, lambda name: os.unlink(folder + "/" + name), stable, \(Self.rounds)))
                     """)

@@ -6,8 +6,8 @@ extension MountTests {
     struct VirtualOptionTests {
         @Test func listedFoldersAreShown() throws {
             try withMount(prepare: "echo text >doc") { (mount: Mount) throws in
-                #expect(try mount.shell("ls -A | sort") == ".recents\n.search\n.tags\n.thumbnails\ndoc")
-                #expect(try mount.shell("find . -maxdepth 1 -type d | sort") == ".\n./.recents\n./.search\n./.tags\n./.thumbnails")
+                #expect(try mount.shell("ls -A | sort") == ".favorites\n.recents\n.search\n.tags\n.thumbnails\ndoc")
+                #expect(try mount.shell("find . -maxdepth 1 -type d | sort") == ".\n./.favorites\n./.recents\n./.search\n./.tags\n./.thumbnails")
                 #expect(try mount.shell("ls -A", in: mount.store) == "doc")
             }
         }
@@ -25,7 +25,7 @@ extension MountTests {
             try withMount(.root, ["virtual=off"], prepare: "mkdir .tags; echo mine >.tags/file") { mount in
                 #expect(try mount.shell("ls -A; cat .tags/file") == ".tags\nmine")
                 try mount.refuses("ls .recents", "No such file or directory")
-                try mount.shell("mkdir .recents .search; rmdir .recents .search; rm -r .tags")
+                try mount.shell("mkdir .favorites .recents .search; rmdir .favorites .recents .search; rm -r .tags")
                 #expect(try mount.shell("ls -A", in: mount.store) == "")
             }
         }

@@ -1,0 +1,40 @@
+import FuseServer
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// What in the store symbolic links lead to that users make in virtual folders.
+struct LinkTargets: Sendable {
+    let access: AccessChecker
+    /// Absolute paths that lead into the store, for links made by absolute paths.
+    let prefixes: [[UInt8]]
+
+    /// The document, or the folder, that a link leads to by its text alone; nil if that is none of the store's, or the caller may not read it.
+    /// - Parameter depth: how many levels below the mount's root the link's folder is.
+    func item(linkedBy target: [UInt8], fromDepth depth: Int, _ caller: Credentials) -> (path: StorePath, isFolder: Bool)? {
+        let slash = UInt8(ascii: "/")
+        var names: [ArraySlice<UInt8>]
+        if target.first == slash {
+            guard let prefix = prefixes.first(where: { target.starts(with: $0 + [slash]) }) else { return nil }
+            names = target.dropFirst(prefix.count).split(separator: slash)
+        } else {
+            let parts = target.split(separator: slash)
+            let ups = parts.prefix { $0.elementsEqual("..".utf8) }.count
+            guard ups == depth else { return nil }
+            names = Array(parts.dropFirst(ups))
+        }
+        names.removeAll { $0.elementsEqual(".".utf8) }
+        guard let path = StorePath(parsing: names.joined(separator: [slash])) else { return nil }
+        return item(at: path, caller)
+    }
+
+    /// What is at a path, if it is a document or a folder. One answer for what is not there and what the caller may not read.
+    func item(at path: StorePath, _ caller: Credentials) -> (path: StorePath, isFolder: Bool)? {
+        guard !path.isRoot, let held = access.held(path, by: caller, R_OK), let status = try? FileStatus(of: held) else { return nil }
+        switch status.st.st_mode & S_IFMT {
+        case S_IFREG: return (path, false)
+        case S_IFDIR: return (path, true)
+        default: return nil
+        }
+    }
+}
