@@ -24,6 +24,7 @@ public final class MountedStore: Sendable {
     let recents: RecentsFolder
     let favorites: FavoritesFolder
     let search: StoreSearch
+    let liveSearches: LiveSearches
     let versions: VersionStore
     /// Whether the mount is going away: long work gives up.
     let isEnding = Atomic(false)
@@ -67,6 +68,9 @@ public final class MountedStore: Sendable {
         recents = RecentsFolder(indexer: indexer, access: access, shares: shares)
         favorites = FavoritesFolder(indexer: indexer, targets: targets, shares: shares)
         search = StoreSearch(indexer: indexer, access: access)
+        let liveSearches = LiveSearches(accounts: shares.accounts)
+        (journal.onChange, indexer.onChange) = ({ liveSearches.noteChange() }, { liveSearches.noteChange() })
+        self.liveSearches = liveSearches
         let virtualFolders: VirtualFolders.Parts? =
             configuration.options.virtualFolders == .off
             ? nil
@@ -155,6 +159,7 @@ public final class MountedStore: Sendable {
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
         search.texts?.stop()
+        liveSearches.stop()
         virtualTree.thumbnails?.stop()
         fileSystem.forgetter.stop()
         kernelNames.stop()

@@ -33,6 +33,8 @@ public final class ServiceConnection {
     private let timeout: Duration
     /// What has come after the last message.
     private var received: [UInt8] = []
+    /// More replies to the same call come.
+    private var hasMore = false
 
     /// Connects; `timeout` bounds this and, by default, each call.
     public init(to path: String, timeout: Duration = .seconds(10)) throws(ServiceCallError) {
@@ -70,11 +72,22 @@ public final class ServiceConnection {
     public func stream<Parameters, Reply>(
         _ method: ServiceMethod<Parameters, Reply>, _ parameters: Parameters, _ body: (Reply) throws(ServiceCallError) -> Bool
     ) throws(ServiceCallError) {
+        try open(method, parameters)
+        while let reply = try nextReply(to: method) { guard try body(reply) else { return } }
+    }
+
+    /// Calls a method that has many replies, which `nextReply` takes. The connection serves for nothing else after that.
+    public func open<Parameters, Reply>(_ method: ServiceMethod<Parameters, Reply>, _ parameters: Parameters) throws(ServiceCallError) {
         try send(Call(method: method.name, parameters: parameters, more: true), until: .now + timeout)
-        while true {
-            let message = try reply(Reply.self, until: nil)
-            guard try body(try message.result.get()), message.continues else { return }
-        }
+        hasMore = true
+    }
+
+    /// Waits for the next reply without limit; nil after the last one.
+    public func nextReply<Parameters, Reply>(to method: ServiceMethod<Parameters, Reply>) throws(ServiceCallError) -> Reply? {
+        guard hasMore else { return nil }
+        let message = try reply(Reply.self, until: nil)
+        hasMore = message.continues
+        return try message.result.get()
     }
 
     private func send(_ call: Call<some Encodable>, until deadline: ContinuousClock.Instant) throws(ServiceCallError) {

@@ -204,7 +204,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         isBusy = true
         hasNews = false
         if stream.isBrief { return finish(dispatcher.next(of: stream)) }
-        off(context, isLong: false, { [dispatcher] in dispatcher.next(of: stream) }) { self.finish($0) }
+        off(context, isLong: stream.isLong, { [dispatcher] in dispatcher.next(of: stream) }) { self.finish($0) }
     }
 
     /// What a stream calls when it has another reply.

@@ -14,12 +14,15 @@ protocol ReplyStream: Sendable {
     func next() throws -> StreamedReply?
     /// Whether making a reply waits for nothing, the disk included.
     var isBrief: Bool { get }
+    /// Whether making a reply may take seconds: it keeps none of its user's other calls waiting.
+    var isLong: Bool { get }
     /// The peer has gone before the last reply.
     func end()
 }
 
 extension ReplyStream {
     var isBrief: Bool { false }
+    var isLong: Bool { false }
 }
 
 struct StreamedReply: Sendable {

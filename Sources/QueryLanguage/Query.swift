@@ -19,6 +19,9 @@ public struct Query: Sendable, Hashable {
         Query(text: "(\(text)) (\(other.text))", expression: .all([expression, other.expression]))
     }
 
+    /// What meets the query in a folder, which is named by its path from the store's root.
+    public func within(folder: String) -> Query { Query(text: text, expression: .all([expression, .term(.folder(folder))])) }
+
     /// The most bytes of a query.
     public static let longest = 4_096
     /// The most terms of one.

@@ -7,6 +7,7 @@ import Synchronization
 //   CoordinatedProgram read|write PATH [OPTION=VALUE]…     accesses the item, and prints what it reads
 //   CoordinatedProgram present PATH [OPTION=VALUE]…        presents the item until the file stop= is there
 //   CoordinatedProgram events PATH stop=FILE
+//   CoordinatedProgram query FOLDER text=QUERY [mode=once] stop=FILE     searches, and prints each update of the results
 //
 // Options: hold=FILE (goes on when the file is there), timeout=SECONDS, mode=blocking|async|queue, cancel=SECONDS,
 // again=FILE (once more after a failure, when the file is there), with=PATH (a second item, written), text=TEXT (what is
@@ -32,6 +33,7 @@ struct CoordinatedProgram {
         switch words[1] {
         case "present": present()
         case "events": await listen()
+        case "query": await query()
         default:
             for attempt in 1...2 {
                 do {
@@ -128,6 +130,29 @@ struct CoordinatedProgram {
         say("presenting")
         if let file = option("stop") { waitFor(file) }
         FileCoordinator.removeFilePresenter(presenter)
+    }
+
+    static func query() async {
+        let query = MetadataQuery(option("text") ?? "", in: path, order: .name)
+        func names(_ items: some Sequence<MetadataItem>) -> String { items.map(\.url.lastPathComponent).joined(separator: ",") }
+        do throws(FileCoordinationError) {
+            if option("mode") == "once" { return say(names(try await query.results())) }
+            Thread.detachNewThread {
+                waitFor(option("stop") ?? "/")
+                exit(0)
+            }
+            var (count, last) = (0, [MetadataItem]())
+            for try await update in query.updates {
+                count += 1
+                let moves = update.moved.map { "\($0.from)-\($0.to)" }.joined(separator: ",")
+                say("update \(count)\(update.isComplete ? "" : " incomplete"): \(names(update.items)); removed \(names(update.removed.map { last[$0] })); "
+                    + "inserted \(names(update.inserted.map { update.items[$0] })); moved \(moves); changed \(names(update.changed.map { update.items[$0] }))")
+                last = update.items
+            }
+        } catch {
+            say("\(kind(error)): \(error)")
+            exit(1)
+        }
     }
 
     static func listen() async {

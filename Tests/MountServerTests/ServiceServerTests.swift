@@ -52,7 +52,7 @@ struct ServiceServerTests {
         try withServer { socket, mount in
             let connection = try ServiceConnection(to: socket)
             let found = try connection.call(SearchInterface.search, .init(query: "a b", limit: 1_000_000, order: "name"))
-            #expect(found == FoundDocuments(documents: [FoundDocument(path: DocumentPath([0x2f, 0xff]), size: 1 << 40, modified: 1.5)], more: true))
+            #expect(found == FoundDocuments(documents: [StubMount.found], more: true))
             #expect(try connection.call(SearchInterface.search, .init(query: "x")).more)
             #expect(mount.asked.withLock { $0 } == ["search a b 20000 name", "search x 100 -"])
             let wrong = VarlinkError(

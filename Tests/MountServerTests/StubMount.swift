@@ -66,7 +66,17 @@ final class StubMount: MountService {
     func search(_ request: SearchRequest, for peer: Peer) throws(ServiceFailure) -> FoundDocuments {
         note("search \(request.query) \(request.limit ?? 0) \(request.order ?? "-")", peer)
         if request.query == "(" { throw .invalidQuery("this parenthesis is not closed", 0..<1) }
-        return FoundDocuments(documents: [FoundDocument(path: DocumentPath([0x2f, 0xff]), size: 1 << 40, modified: 1.5)], more: true)
+        return FoundDocuments(documents: [Self.found], more: true)
+    }
+    static let found = FoundDocument(id: 7, path: DocumentPath([0x2f, 0xff]), size: 1 << 40, modified: 1.5)
+
+    let results = StubResults()
+
+    func watchSearch(_ request: SearchRequest, for peer: Peer, wake: @escaping @Sendable () -> Void) throws(ServiceFailure) -> any SearchFeed {
+        note("watch \(request.query) \(request.limit ?? 0) \(request.folder?.wire ?? "-")", peer)
+        if request.query == "(" { throw .invalidQuery("this parenthesis is not closed", 0..<1) }
+        results.wake.withLock { $0 = wake }
+        return results
     }
     func textState(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> TextStateReply {
         note("text \(document.wire)", peer)
@@ -255,4 +265,23 @@ final class StubPresenters: ServedPresenters {
         }
     }
     func end() { note("end") }
+}
+
+/// The results of a search: a document more with each change, until that fails.
+final class StubResults: SearchFeed {
+    let wake = Mutex<(@Sendable () -> Void)?>(nil)
+    private let waiting = Mutex<[Result<ResultChanges, ServiceFailure>]>([])
+    let isEnded = Atomic<Bool>(false)
+
+    func add(_ changes: Result<ResultChanges, ServiceFailure>) {
+        waiting.withLock { $0.append(changes) }
+        wake.withLock { $0 }?()
+    }
+
+    func next() throws(ServiceFailure) -> ResultChanges? {
+        let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        return try next?.get()
+    }
+
+    func end() { isEnded.store(true, ordering: .relaxed) }
 }

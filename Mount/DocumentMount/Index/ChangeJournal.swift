@@ -51,6 +51,9 @@ final class ChangeJournal: Sendable {
     /// Told of each event when it happens, on whatever thread that is; it may take no lock but leaves.
     /// Safe: set before the mount serves.
     nonisolated(unsafe) var follower: (@Sendable (Event) -> Void)?
+    /// Called after something was told, with the same rules.
+    /// Safe: set before the mount serves.
+    nonisolated(unsafe) var onChange: (@Sendable () -> Void)?
 
     init(events: EventHub) { self.events = events }
 
@@ -129,7 +132,8 @@ final class ChangeJournal: Sendable {
     func touched(_ node: Node, by caller: Caller, _ event: StoreEvent.Kind? = .attributesChanged, isIndexed: Bool) {
         guard !node.isStaged, let path = node.path else { return }
         if let event { events.tell(event, path, in: node.currentLink?.parent.identity, by: .caller(caller)) }
-        if isIndexed { append(.present(path)) }
+        // What users may read may be something else now.
+        if isIndexed { append(.present(path)) } else { onChange?() }
     }
 
     // MARK: - Done by others
@@ -143,7 +147,7 @@ final class ChangeJournal: Sendable {
         isEvent: Bool = true
     ) {
         if isEvent { events.tell(kind, path, in: folder, by: actor) }
-        if isIndexed { append(kind == .deleted ? .absent(path) : .present(path)) }
+        if isIndexed { append(kind == .deleted ? .absent(path) : .present(path)) } else { onChange?() }
     }
 
     func movedOutside(
@@ -195,6 +199,7 @@ final class ChangeJournal: Sendable {
             return state.events.count == 1
         }
         if isFirst { wake.signal() }
+        onChange?()
     }
 
     /// Waits until there are events and no more come for `pause` seconds, for `longest` seconds at most; or for `idle` seconds

@@ -134,6 +134,7 @@ final class Indexer: @unchecked Sendable {
             process(journal.take())
             commit(changes)
         }
+        onChange?()
     }
 
     private func process(_ events: [ChangeJournal.Event], settlingBy now: Duration = Indexer.monotonic) {
@@ -193,7 +194,8 @@ final class Indexer: @unchecked Sendable {
             scanner.scanLater(.root)
         }
         written.note(changes.compactMap(\.presentPath), in: generation.load(ordering: .relaxed) + 1)
-        noteChange(toTags: touchesTags)
+        // Those who watch have heard of what was told to the journal.
+        count(touchesTags)
     }
 
     /// Says once that documents were left out.
@@ -203,8 +205,17 @@ final class Indexer: @unchecked Sendable {
             "the index has no room for more documents, or tags, of some owners: they are not in recents, tags and searches. `quire status` has the bounds (indexBytes, tags)")
     }
 
-    /// Has lists made anew.
+    /// Called when something has changed that the journal was not told of. It may take no lock but leaves.
+    /// Safe: set before the mount serves.
+    nonisolated(unsafe) var onChange: (@Sendable () -> Void)?
+
+    /// Has lists, and the results of searches, made anew.
     func noteChange(toTags: Bool) {
+        count(toTags)
+        onChange?()
+    }
+
+    private func count(_ toTags: Bool) {
         generation.wrappingAdd(1, ordering: .relaxed)
         if toTags { tagGeneration.wrappingAdd(1, ordering: .relaxed) }
     }

@@ -136,7 +136,6 @@ final class StoreScanner: @unchecked Sendable {
             scanLater(folder)
             log.warning("scanning \(folder.isRoot ? "the store" : "\(folder)") failed: \(error)")
         }
-        indexer.noteChange(toTags: true)
         state.withLock { state in
             if folder.isRoot {
                 let counts = scan.counts
@@ -144,6 +143,7 @@ final class StoreScanner: @unchecked Sendable {
             }
             state.current = nil
         }
+        indexer.noteChange(toTags: true)
         if outcome == "done" { onCompleteScan?() }
     }
 

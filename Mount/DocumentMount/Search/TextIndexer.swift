@@ -258,6 +258,7 @@ final class TextIndexer: Sendable {
             try ofTexts { (index) throws(IndexError) in try index.record(texts, at: Timestamp(nanoseconds: Clock.now)) }
             (texts, bytes, began) = ([], 0, cl_monotonic_ns())
             state.withLock { $0.trouble = nil }
+            indexer.noteChange(toTags: false)
         }
         for document in documents where !document.path.isHidden && goesOn {
             guard let outcome = try outcome(of: document, isTold: areTold) else { continue }

@@ -7,21 +7,52 @@ import StorePrimitives
 /// Searches, for the user who asks.
 extension MountedStore {
     public func search(_ request: SearchRequest, for peer: Peer) throws(ServiceFailure) -> FoundDocuments {
-        guard let order = SearchOrder(rawValue: request.order ?? SearchOrder.newest.rawValue) else { throw .invalidParameter("order") }
-        let query: Query
-        let root = String(decoding: configuration.mountPoint, as: UTF8.self)
-        do throws(QueryError) { query = try Query(parsing: request.query, root: root) } catch { throw .invalidQuery("\(error)", error.range) }
-        indexer.catchUp()
-        do throws(IndexError) {
-            let (documents, hasMore) = try search.documents(
-                query, order: order, limit: request.limit ?? SearchInterface.defaultLimit, Credentials(peer))
-            return FoundDocuments(
-                documents: documents.map {
-                    FoundDocument(path: place($0.path), size: $0.size, modified: Double($0.modified.nanoseconds) / 1e9)
-                }, more: hasMore)
-        } catch {
-            throw .failed("\(error)")
+        let (documents, hasMore) = try documents(
+            request, try order(of: request), limit: request.limit ?? SearchInterface.defaultLimit, for: Credentials(peer))
+        return FoundDocuments(documents: documents.map(shown), more: hasMore)
+    }
+
+    public func watchSearch(
+        _ request: SearchRequest, for peer: Peer, wake: @escaping @Sendable () -> Void
+    ) throws(ServiceFailure) -> any SearchFeed {
+        let (order, limit) = (try order(of: request), request.limit ?? SearchInterface.defaultLimit)
+        _ = try query(of: request)
+        guard let share = TakenShare(.liveResults, limit, of: shares, for: peer.uid) else {
+            throw .failed("you watch the results of as many searches as you may; `quire status` has the bounds (liveResults)")
         }
+        return LiveSearch(self, request, order, limit: limit, for: Credentials(peer), share, wake: wake)
+    }
+
+    /// The documents that are in the mount when it is called, with all that was written through it.
+    func documents(
+        _ request: SearchRequest, _ order: SearchOrder, limit: Int, for caller: Credentials
+    ) throws(ServiceFailure) -> (documents: [Document], hasMore: Bool) {
+        let query = try query(of: request)
+        indexer.catchUp()
+        do throws(IndexError) { return try search.documents(query, order: order, limit: limit, caller) } catch { throw .failed("\(error)") }
+    }
+
+    func shown(_ document: Document) -> FoundDocument {
+        FoundDocument(
+            id: document.id.rawValue, path: place(document.path), size: document.size, modified: Double(document.modified.nanoseconds) / 1e9)
+    }
+
+    /// Whether the first scan has met all documents.
+    var hasScanned: Bool { indexer.scanner.progress.state == "done" }
+
+    private func order(of request: SearchRequest) throws(ServiceFailure) -> SearchOrder {
+        guard let order = SearchOrder(rawValue: request.order ?? SearchOrder.newest.rawValue) else { throw .invalidParameter("order") }
+        return order
+    }
+
+    /// Dates in it are those of now.
+    private func query(of request: SearchRequest) throws(ServiceFailure) -> Query {
+        let root = String(decoding: configuration.mountPoint, as: UTF8.self)
+        let query: Query
+        do throws(QueryError) { query = try Query(parsing: request.query, root: root) } catch { throw .invalidQuery("\(error)", error.range) }
+        guard let folder = try request.folder.map(item), !folder.isRoot else { return query }
+        guard let name = String(validating: folder.bytes, as: UTF8.self) else { throw .invalidParameter("folder") }
+        return query.within(folder: name)
     }
 
     public func textState(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> TextStateReply {

@@ -10,6 +10,9 @@ final class WaitingThreads: Sendable {
     /// For what ends the waits of others, so that these never hold it up.
     static let releases = WaitingThreads("quire-release", most: 32)
 
+    /// For what queries find next, which may take for ever.
+    static let queries = WaitingThreads("quire-query", most: 256)
+
     private struct State {
         var jobs: [@Sendable () -> Void] = []
         var idle = 0

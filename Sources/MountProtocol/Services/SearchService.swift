@@ -3,6 +3,10 @@ public protocol SearchService: Sendable {
     /// The documents that meet a query and that the peer's user may read. Throws `.invalidQuery`.
     func search(_ request: SearchRequest, for peer: Peer) throws(ServiceFailure) -> FoundDocuments
 
+    /// Begins to tell a peer of the results of a query as they change; throws as `search`. `wake` is called, on any thread, when there may
+    /// be something to be taken by `next`.
+    func watchSearch(_ request: SearchRequest, for peer: Peer, wake: @escaping @Sendable () -> Void) throws(ServiceFailure) -> any SearchFeed
+
     /// What is known of the text of a document that the peer's user may read. Throws `.notFound`.
     func textState(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> TextStateReply
 
@@ -14,6 +18,14 @@ public protocol SearchService: Sendable {
 
     /// Forgets all texts, and has them read again; root and the user who mounted may.
     func rebuildTexts(for peer: Peer) throws(ServiceFailure)
+}
+
+/// The results of a query that one peer watches.
+public protocol SearchFeed: Sendable {
+    /// What has changed since the last call, or all results; nil if nothing has. Not called by two threads at once.
+    func next() throws(ServiceFailure) -> ResultChanges?
+    /// Nobody takes any more.
+    func end()
 }
 
 public struct TextStateReply: Codable, Hashable, Sendable {
@@ -59,9 +71,11 @@ public struct SearchRequest: Codable, Hashable, Sendable {
     public var limit: Int?
     /// `newest`, `oldest`, `largest`, `smallest` or `name`; nil: `newest`.
     public var order: String?
+    /// The folder in which to search, at any depth; nil: the whole mount.
+    public var folder: DocumentPath?
 
-    public init(query: String, limit: Int? = nil, order: String? = nil) {
-        (self.query, self.limit, self.order) = (query, limit, order)
+    public init(query: String, limit: Int? = nil, order: String? = nil, folder: DocumentPath? = nil) {
+        (self.query, self.limit, self.order, self.folder) = (query, limit, order, folder)
     }
 }
 
@@ -74,11 +88,15 @@ public struct FoundDocuments: Codable, Hashable, Sendable {
 }
 
 public struct FoundDocument: Codable, Hashable, Sendable {
+    /// Stays the document's own when it is moved, or saved.
+    public var id: Int64
     public var path: DocumentPath
     /// In bytes.
     public var size: Int64
     /// When its content changed last, in seconds since 1970.
     public var modified: Double
 
-    public init(path: DocumentPath, size: Int64, modified: Double) { (self.path, self.size, self.modified) = (path, size, modified) }
+    public init(id: Int64, path: DocumentPath, size: Int64, modified: Double) {
+        (self.id, self.path, self.size, self.modified) = (id, path, size, modified)
+    }
 }

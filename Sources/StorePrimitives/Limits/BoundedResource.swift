@@ -33,6 +33,7 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
     case keptTags
     case savedSearches
     case favorites
+    case liveResults
     case heldRequests
     case heldRequestBytes
     case thumbnailBytes
@@ -131,6 +132,8 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
             ("savedSearches", 1_000, 10_000, "EDQUOT from mkdir(2)", "queries that .search lists; some 100 bytes each")
         case .favorites:
             ("favorites", 10_000, 100_000, "EDQUOT from symlink(2)", "documents and folders that .favorites lists; some 100 bytes each")
+        case .liveResults:
+            ("liveResults", 200_000, 800_000, "Failed", "documents that watched searches may show; some 200 bytes each")
         case .heldRequests:
             ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
         case .heldRequestBytes:

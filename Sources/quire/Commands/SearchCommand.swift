@@ -15,6 +15,10 @@ struct SearchCommand: ParsableCommand {
             all words of the query, in its name or its text, without regard to case and accents. Texts are searched on mounts with \
             the option search-text=on. 'quire help search' describes the language.
 
+            With --live the command goes on, and prints what changes in the results, until interrupted or until the mount ends: \
+            found, changed, or gone, and the path. With --json each line is an object with event (found, complete, changed or gone), at \
+            (the place in the results), and for documents id, path, size and modified.
+
             Means the mount of the working directory, else the only one there is, unless --in names another; --everywhere means \
             all.
 
@@ -33,6 +37,7 @@ struct SearchCommand: ParsableCommand {
     @Option(help: "The order: newest, oldest, largest, smallest or name.") var sort: SearchOrder = .newest
     @Flag(help: "Write JSON: an array of objects with path, size (bytes) and modified (seconds since 1970); with --why an object.") var json = false
     @Flag(name: .customLong("print0"), help: "End each path by NUL in place of a line feed, for xargs -0.") var endsByNul = false
+    @Flag(help: "Go on, and print what changes in the results.") var live = false
     @Flag(help: "Search your mounts and those of root.") var everywhere = false
     @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
 
@@ -44,10 +49,11 @@ struct SearchCommand: ParsableCommand {
         }
         if everywhere, mount != nil { throw ValidationError("--everywhere and --in exclude each other.") }
         if why != nil {
-            guard words.isEmpty, !everywhere, mount == nil, !endsByNul else { throw ValidationError("--why stands alone, or with --json.") }
+            guard words.isEmpty, !everywhere, mount == nil, !endsByNul, !live else { throw ValidationError("--why stands alone, or with --json.") }
             return
         }
         if query.isEmpty { throw ValidationError("No query given; for example: quire search invoice") }
+        if live, everywhere || endsByNul { throw ValidationError("--live excludes --everywhere and --print0.") }
         if json, endsByNul { throw ValidationError("--json and --print0 exclude each other.") }
         // A word that a minus negates comes here, too, as does what is to end the options.
         if let wrong = words.first(where: { $0.hasPrefix("--") && $0 != "--" }) { throw ValidationError("there is no option \(wrong).") }
@@ -68,6 +74,7 @@ struct SearchCommand: ParsableCommand {
     private func search() throws {
         if let why { return try explain(why) }
         let request = SearchRequest(query: query, limit: limit, order: sort.rawValue)
+        if live { return try LiveSearchOutput.show(request, in: try MountLocator.mount(meant: mount), json: json) }
         let mounts = try everywhere ? mountsOfCaller() : [try MountLocator.mount(meant: mount)]
         var documents: [FoundDocument] = []
         var hasMore = false
