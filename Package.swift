@@ -109,7 +109,7 @@ let package = Package(
             name: "DocumentMount",
             dependencies: [
                 "FuseServer", "ProcessInspection", "Coordination", "DocumentStore", "QueryLanguage", "DocumentIndex", "DocumentRendering",
-                "MountProtocol", "WorkerProtocol", "StorePrimitives", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "MountProtocol", "WorkerProtocol", "StorePrimitives", "CLinux", "CGio", .product(name: "Logging", package: "swift-log"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Mount/DocumentMount",

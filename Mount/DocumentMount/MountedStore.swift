@@ -25,6 +25,8 @@ public final class MountedStore: Sendable {
     let favorites: FavoritesFolder
     let search: StoreSearch
     let liveSearches: LiveSearches
+    /// Nil until it is needed. Held while it is read or made, once.
+    let bookmarkKey = Mutex<BookmarkKey?>(nil)
     let versions: VersionStore
     /// Whether the mount is going away: long work gives up.
     let isEnding = Atomic(false)

@@ -17,6 +17,9 @@ extension DocumentIndex {
         try read { try DocumentTable(db: $0).row(id: id.rawValue)?.document }
     }
 
+    /// The number of this index's ids: an index that was made anew gives the same ids to other documents.
+    public func epoch() throws(IndexError) -> Int64 { try read { try $0.integer("SELECT number FROM epoch") ?? 0 } }
+
     /// Whether a document is known at the path or, if that is a folder, inside it. O(log n).
     public func knows(at path: StorePath) throws(IndexError) -> Bool {
         try read { db in

@@ -26,6 +26,7 @@ struct IndexRecovery {
     private var batches: [(id: Int64, uid: Int64, last: Int64)] = []
     private var removals: [Removal] = []
     private var lastID: Int64 = 0
+    private var epoch: Int64?
 
     /// Ids possibly given out that could not be read, a generous guess.
     private static let idGap: Int64 = 1 << 20
@@ -94,6 +95,8 @@ struct IndexRecovery {
             Self.each(db, select + "d.id = \(id)") { documents[id] = try document($0) }
         }
         Self.each(db, "SELECT seq FROM sqlite_sequence WHERE name = 'document'") { lastID = try $0.value(0) }
+        // Ids go on from the last one, or far behind it: they mean the same documents as before.
+        Self.each(db, "SELECT number FROM epoch") { epoch = try $0.value(0) }
         if lastID <= 0 { lastID = (documents.keys.max() ?? 0).adding(clamping: Self.idGap) }
     }
 
@@ -146,6 +149,7 @@ struct IndexRecovery {
         }
         try db.run("DELETE FROM sqlite_sequence WHERE name = 'document'")
         try db.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('document', ?)", [lastID])
+        if let epoch { try db.run("UPDATE epoch SET number = ?", [epoch]) }
         try Schema.countAnew(db)
     }
 

@@ -13,7 +13,7 @@ enum Schema {
 
     static let tables: Set<String> = [
         "document", "folder", "share", "tag", "tag_keeper", "document_tag", "recent", "recent_before", "tag_removal_batch", "tag_removal",
-        "saved_search", "favorite",
+        "saved_search", "favorite", "epoch",
     ]
 
     /// Step n leads from version n to n + 1. A step that was ever released is never changed.
@@ -26,7 +26,10 @@ enum Schema {
             try $0.execute(
                 sql: "CREATE TABLE saved_search (uid INTEGER NOT NULL, name BLOB NOT NULL, query BLOB NOT NULL, PRIMARY KEY (uid, name)) WITHOUT ROWID")
         },
-        { try $0.execute(sql: writersAndFavorites) },
+        {
+            try $0.execute(sql: writersAndFavorites)
+            try $0.execute(sql: "CREATE TABLE epoch (number INTEGER NOT NULL); INSERT INTO epoch VALUES (random())")
+        },
     ]
 
     private static let documentsTagsAndRecents = """

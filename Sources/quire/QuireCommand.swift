@@ -19,7 +19,7 @@ struct QuireCommand: ParsableCommand {
         version: quireVersion,
         subcommands: [
             MountCommand.self, UnmountCommand.self, EnableCommand.self, DisableCommand.self, StatusCommand.self, TagCommand.self,
-            RecentsCommand.self, FavoriteCommand.self, SearchCommand.self, IndexCommand.self, WatchCommand.self, CoordinateCommand.self,
+            RecentsCommand.self, FavoriteCommand.self, BookmarkCommand.self, SearchCommand.self, IndexCommand.self, WatchCommand.self, CoordinateCommand.self,
             RecoverCommand.self, NotifyCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self, DoctorCommand.self, HelpCommand.self, ReplayCommand.self, GuardCommand.self,
         ],
         defaultSubcommand: MountCommand.self)

@@ -7,6 +7,8 @@ import Synchronization
 //   CoordinatedProgram read|write PATH [OPTION=VALUE]…     accesses the item, and prints what it reads
 //   CoordinatedProgram present PATH [OPTION=VALUE]…        presents the item until the file stop= is there
 //   CoordinatedProgram events PATH stop=FILE
+//   CoordinatedProgram bookmark PATH      prints the bookmark of a document
+//   CoordinatedProgram resolve BOOKMARK   prints where the document of a bookmark is
 //   CoordinatedProgram query FOLDER text=QUERY [mode=once] stop=FILE     searches, and prints each update of the results
 //
 // Options: hold=FILE (goes on when the file is there), timeout=SECONDS, mode=blocking|async|queue, cancel=SECONDS,
@@ -34,6 +36,7 @@ struct CoordinatedProgram {
         case "present": present()
         case "events": await listen()
         case "query": await query()
+        case "bookmark", "resolve": bookmark()
         default:
             for attempt in 1...2 {
                 do {
@@ -130,6 +133,18 @@ struct CoordinatedProgram {
         say("presenting")
         if let file = option("stop") { waitFor(file) }
         FileCoordinator.removeFilePresenter(presenter)
+    }
+
+    static func bookmark() {
+        do throws(FileCoordinationError) {
+            if words[1] == "bookmark" { return say(String(decoding: try path.bookmarkData(), as: UTF8.self)) }
+            var isStale = false
+            let url = try URL(resolvingBookmarkData: Data(words[2].utf8), bookmarkDataIsStale: &isStale)
+            say((isStale ? "stale " : "") + url.path(percentEncoded: false))
+        } catch {
+            say("\(kind(error)): \(error)")
+            exit(1)
+        }
     }
 
     static func query() async {

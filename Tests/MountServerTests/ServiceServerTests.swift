@@ -40,6 +40,10 @@ struct ServiceServerTests {
             #expect(try connection.call(MountInterface.addFavorites, .init([DocumentPath("/a".utf8)])).failures == [])
             let failures = try connection.call(MountInterface.removeFavorites, .init([DocumentPath([0x2f, 0xff])])).failures
             #expect(failures == [PathFailure(path: DocumentPath([0x2f, 0xff]), message: "is no favorite")])
+            #expect(try connection.call(BookmarkInterface.create, .init(DocumentPath("/a".utf8))).bookmark == "mark-of-/a")
+            let resolved = try connection.call(BookmarkInterface.resolve, .init("a"))
+            #expect(resolved == ResolvedBookmark(state: .stale, path: DocumentPath([0x2f, 0xff])))
+            #expect(try connection.call(BookmarkInterface.resolve, .init("b")) == ResolvedBookmark(state: .forged))
             #expect(try connection.call(MountInterface.tags).tags.count == 20_000)
             #expect(
                 mount.asked.withLock { $0 } == [

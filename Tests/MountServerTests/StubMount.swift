@@ -78,6 +78,10 @@ final class StubMount: MountService {
         results.wake.withLock { $0 = wake }
         return results
     }
+    func createBookmark(_ path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> String { "mark-of-\(path.wire)" }
+    func resolveBookmark(_ bookmark: String, for peer: Peer) throws(ServiceFailure) -> ResolvedBookmark {
+        bookmark == "a" ? ResolvedBookmark(state: .stale, path: DocumentPath([0x2f, 0xff])) : ResolvedBookmark(state: .forged)
+    }
     func textState(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> TextStateReply {
         note("text \(document.wire)", peer)
         return TextStateReply(state: "failed", reason: "it took too long", time: 1.5, length: 0, attempts: 2)

@@ -9,7 +9,7 @@ import SystemPackage
 /// away; what the link leads to is not changed.
 final class FavoritesFolder: VirtualItem {
     private let indexer: Indexer
-    private let targets: LinkTargets
+    let targets: LinkTargets
     private let cache: ListingCache
     private let freshLinks = FreshLinks()
 

@@ -16,6 +16,9 @@ struct QuireMount: Hashable, Sendable {
     /// linear in the mounts; the file system is not asked.
     static func holding(_ path: AbsolutePath) -> QuireMount? { MountList.shared.holding(path) }
 
+    /// All there are.
+    static var all: [QuireMount] { MountList.shared.all }
+
     private static let socketAttribute = "user.quire.socket"
 
     /// Connects to the daemon. Never trusts a socket that another user than the mount's owner serves: a document's attribute
@@ -90,6 +93,13 @@ private final class MountList: Sendable {
             return state.entries.last { path == $0.mountPoint || path.isInside($0.mountPoint) }
         }
         return found.flatMap { entry in entry.owner.map { QuireMount(mountPoint: entry.mountPoint, owner: $0) } }
+    }
+
+    var all: [QuireMount] {
+        state.withLock { state in
+            Self.update(&state)
+            return state.entries.compactMap { entry in entry.owner.map { QuireMount(mountPoint: entry.mountPoint, owner: $0) } }
+        }
     }
 
     private static func update(_ state: inout State) {

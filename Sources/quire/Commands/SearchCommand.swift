@@ -75,7 +75,7 @@ struct SearchCommand: ParsableCommand {
         if let why { return try explain(why) }
         let request = SearchRequest(query: query, limit: limit, order: sort.rawValue)
         if live { return try LiveSearchOutput.show(request, in: try MountLocator.mount(meant: mount), json: json) }
-        let mounts = try everywhere ? mountsOfCaller() : [try MountLocator.mount(meant: mount)]
+        let mounts = try everywhere ? MountLocator.mountsOfCaller() : [try MountLocator.mount(meant: mount)]
         var documents: [FoundDocument] = []
         var hasMore = false
         for mount in mounts {
@@ -127,12 +127,6 @@ struct SearchCommand: ParsableCommand {
 
     private static func folded(_ document: FoundDocument) -> [UInt8] {
         Folding.fold(document.path.bytes.split(separator: UInt8(ascii: "/")).last ?? [])
-    }
-
-    private func mountsOfCaller() throws(CommandFailure) -> [MountTable.Entry] {
-        let mounts = MountTable.current().quireMounts.filter { $0.owner == nil || $0.owner == getuid() || $0.owner == 0 }
-        guard !mounts.isEmpty else { throw CommandFailure("there is no Quire mount; 'quire mount STORE' makes one") }
-        return mounts
     }
 }
 

@@ -5,9 +5,8 @@ struct GTKBookmarks: SidebarFile {
     func folders(in content: [UInt8]) throws(CommandFailure) -> [[UInt8]] { Self.lines(content).compactMap { Self.folder($0) } }
 
     func adding(_ folder: [UInt8], to content: [UInt8]) throws(CommandFailure) -> [UInt8] {
-        guard let uri = FileURI.text(of: folder) else { throw CommandFailure("\(shown(folder)): has no URI") }
         let newline = UInt8(ascii: "\n")
-        return content + (content.isEmpty || content.last == newline ? [] : [newline]) + uri + [newline]
+        return content + (content.isEmpty || content.last == newline ? [] : [newline]) + FileURI.text(of: folder) + [newline]
     }
 
     func removing(_ folder: [UInt8], from content: [UInt8]) throws(CommandFailure) -> [UInt8] {

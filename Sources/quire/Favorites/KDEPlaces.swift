@@ -10,13 +10,11 @@ struct KDEPlaces: SidebarFile {
     func folders(in content: [UInt8]) throws(CommandFailure) -> [[UInt8]] { try uris(in: content).compactMap { FileURI.path(of: $0) } }
 
     func adding(_ folder: [UInt8], to content: [UInt8]) throws(CommandFailure) -> [UInt8] {
-        guard let uri = FileURI.text(of: folder), let name = folder.split(separator: UInt8(ascii: "/")).last else {
-            throw CommandFailure("\(shown(folder)): has no URI")
-        }
+        let name = folder.split(separator: UInt8(ascii: "/")).last ?? []
         let ending = Array("</xbel>".utf8)
         guard let end = content.ranges(of: ending).last?.lowerBound else { throw notUnderstood }
         let element = """
-             <bookmark href="\(Self.escaped(uri))">
+             <bookmark href="\(Self.escaped(FileURI.text(of: folder)))">
               <title>\(Self.escaped(name))</title>
               <info>
                <metadata owner="http://freedesktop.org">

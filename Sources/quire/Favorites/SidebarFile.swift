@@ -1,4 +1,5 @@
 import CGio
+import DocumentRendering
 import Glibc
 import StorePrimitives
 
@@ -80,11 +81,7 @@ extension SidebarFile {
 
 /// `file:` URIs of paths (RFC 8089).
 enum FileURI {
-    static func text(of path: [UInt8]) -> [UInt8]? {
-        guard let text = withCString(path, { g_filename_to_uri($0, nil, nil) }) else { return nil }
-        defer { g_free(text) }
-        return Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
-    }
+    static func text(of path: [UInt8]) -> [UInt8] { Array(DesktopURI.uri(ofPath: path).utf8) }
 
     /// Nil for a URI of another kind. Without a slash at the end.
     static func path(of uri: some Sequence<UInt8>) -> [UInt8]? {

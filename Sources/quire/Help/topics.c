@@ -30,6 +30,9 @@ static const char recents[] = {
 static const char favorites[] = {
 #embed "favorites.md" suffix(, 0)
 };
+static const char bookmarks[] = {
+#embed "bookmarks.md" suffix(, 0)
+};
 static const char search[] = {
 #embed "search.md" suffix(, 0)
 };
@@ -74,6 +77,7 @@ static const struct help_topic topics[] = {
     {"tags", tags},
     {"recents", recents},
     {"favorites", favorites},
+    {"bookmarks", bookmarks},
     {"search", search},
     {"thumbnails", thumbnails},
     {"previews", previews},

@@ -52,6 +52,13 @@ enum MountLocator {
         return entry
     }
 
+    /// The mounts that the caller may use, as a rule: those of the user and of root.
+    static func mountsOfCaller() throws(CommandFailure) -> [MountTable.Entry] {
+        let mounts = MountTable.current().quireMounts.filter { $0.owner == nil || $0.owner == getuid() || $0.owner == 0 }
+        guard !mounts.isEmpty else { throw CommandFailure("there is no Quire mount; 'quire mount STORE' makes one") }
+        return mounts
+    }
+
     /// The canonical paths of documents and folders, which may be gone by now, by the mounts that hold them.
     static func items(_ paths: [PathArgument]) throws(CommandFailure) -> [MountTable.Entry: [DocumentPath]] {
         let table = MountTable.current()
