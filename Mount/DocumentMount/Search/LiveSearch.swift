@@ -51,7 +51,7 @@ final class LiveSearch: SearchFeed {
             defer { (state.shown, state.last) = (now, (isComplete, hasMore)) }
             let difference = ListDifference(from: state.shown.map(\.id), to: now.map(\.id))
             let old = Dictionary(state.shown.map { ($0.id, $0) }) { first, _ in first }
-            let changed = now.indices.filter { place in old[now[place].id].map { $0 != now[place] } ?? false }
+            let changed = now.enumerated().filter { _, new in old[new.id].map { $0 != new } ?? false }.map(\.offset)
             let isNew = state.last.map { $0 != (isComplete, hasMore) } ?? true
             guard isNew || !difference.isEmpty || !changed.isEmpty else { return nil }
             func placed(_ places: [Int]) -> [PlacedDocument] { places.map { PlacedDocument(at: $0, document: mount.shown(documents[$0])) } }

@@ -31,7 +31,7 @@ public struct MetadataUpdate: Hashable, Sendable {
         let before = Dictionary(old.map { ($0.id, $0) }) { first, _ in first }
         (removed, inserted) = (difference.removed, difference.inserted)
         moved = difference.moved.map { Move(from: $0.from, to: $0.to) }
-        changed = items.indices.filter { place in before[items[place].id].map { $0 != items[place] } ?? false }
+        changed = items.enumerated().filter { _, item in before[item.id].map { $0 != item } ?? false }.map(\.offset)
     }
 
     fileprivate var isDifferent: Bool { !removed.isEmpty || !moved.isEmpty || !inserted.isEmpty || !changed.isEmpty }

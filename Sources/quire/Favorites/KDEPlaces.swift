@@ -24,20 +24,19 @@ struct KDEPlaces: SidebarFile {
              </bookmark>
 
             """
-        let added = content[..<end] + Array(element.utf8) + content[end...]
+        let added = content.prefix(end) + Array(element.utf8) + content.dropFirst(end)
         return try checked(Array(added), has: try folders(in: content) + [folder])
     }
 
     func removing(_ folder: [UInt8], from content: [UInt8]) throws(CommandFailure) -> [UInt8] {
-        let found = try folders(in: content)
-        var kept = content
-        // From the last one, so that the places of those before stay.
-        for element in elements(in: content).reversed() where try folders(in: Self.document(content[element])) == [folder] {
-            var end = element.upperBound
-            while end < kept.count, kept[end] == UInt8(ascii: " ") || kept[end] == UInt8(ascii: "\n") { end += 1 }
-            kept.removeSubrange(element.lowerBound..<end)
+        var (kept, last): ([UInt8], Int) = ([], 0)
+        for element in elements(in: content) where element.lowerBound >= last {
+            let text = content.prefix(element.upperBound).dropFirst(element.lowerBound)
+            guard try folders(in: Self.document(text)) == [folder] else { continue }
+            kept += content.prefix(element.lowerBound).dropFirst(last)
+            last = element.upperBound + content.dropFirst(element.upperBound).prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.count
         }
-        return try checked(kept, has: found.filter { $0 != folder })
+        return try checked(kept + content.dropFirst(last), has: try folders(in: content).filter { $0 != folder })
     }
 
     private func checked(_ content: [UInt8], has folders: [[UInt8]]) throws(CommandFailure) -> [UInt8] {
