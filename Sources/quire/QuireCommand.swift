@@ -20,7 +20,8 @@ struct QuireCommand: ParsableCommand {
         subcommands: [
             MountCommand.self, UnmountCommand.self, EnableCommand.self, DisableCommand.self, StatusCommand.self, TagCommand.self,
             RecentsCommand.self, FavoriteCommand.self, BookmarkCommand.self, SearchCommand.self, IndexCommand.self, WatchCommand.self, CoordinateCommand.self,
-            RecoverCommand.self, NotifyCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self, DoctorCommand.self, HelpCommand.self, ReplayCommand.self, GuardCommand.self,
+            RecoverCommand.self, NotifyCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self, DoctorCommand.self,
+            HelpCommand.self, DesktopSearchCommand.self, ReplayCommand.self, GuardCommand.self,
         ],
         defaultSubcommand: MountCommand.self)
 
