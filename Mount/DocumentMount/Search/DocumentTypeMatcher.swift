@@ -5,9 +5,16 @@ import StorePrimitives
 
 /// Tells the types of names by the desktop's type database (shared-mime-info).
 final class DocumentTypeMatcher: TypeMatcher {
+    private struct Known {
+        var types: [[UInt8]: DocumentType] = [:]
+        /// When the first of them was found out.
+        var since: Int64 = 0
+    }
     /// Of the ends of names met until now. A leaf lock.
-    private let known = Locked<[[UInt8]: DocumentType]>([:])
+    private let known = Locked(Known())
     private static let capacity = 10_000
+    /// Types may be declared meanwhile.
+    private static let lifetime: Int64 = 5_000_000_000
 
     func name(_ name: [UInt8], is pattern: TypePattern) -> Bool {
         guard let type = type(of: name) else { return false }
@@ -22,13 +29,14 @@ final class DocumentTypeMatcher: TypeMatcher {
 
     /// Nil for a type that is not known.
     private func type(of name: [UInt8]) -> DocumentType? {
-        let type = known.withLock { $0[name] } ?? {
+        let now = Clock.now
+        let type = known.withLock { now - $0.since < Self.lifetime ? $0.types[name] : nil } ?? {
             // A name that begins with a dot has no ending.
             let whole = name.first == UInt8(ascii: ".") ? Array("a".utf8) + name : name
             let found = EntryName(whole).map { DocumentType(of: $0) { [] } } ?? .unknown
             known.withLock { known in
-                if known.count >= Self.capacity { known.removeAll() }
-                known[name] = found
+                if known.types.count >= Self.capacity || now - known.since >= Self.lifetime { known = Known(since: now) }
+                known.types[name] = found
             }
             return found
         }()

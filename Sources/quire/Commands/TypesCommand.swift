@@ -8,6 +8,28 @@ import SystemPackage
 struct TypesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "types",
+        abstract: "Show what type a document has, and look after types.",
+        discussion: """
+            Types are the desktop's (shared-mime-info): what is declared here counts for all programs. 'quire types PATH' is short for \
+            'quire types show PATH'.
+
+            Examples:
+              quire types report.odt
+              quire types declare sketch.xml
+              quire types tree text/plain
+              quire types use application/pdf org.kde.okular
+
+            Exit codes: 0 done; 1 failed; 64 the command line is wrong.
+            """,
+        subcommands: [
+            TypesShowCommand.self, TypesDeclareCommand.self, TypesForgetCommand.self, TypesTreeCommand.self, TypesAppsCommand.self, TypesUseCommand.self,
+        ],
+        defaultSubcommand: TypesShowCommand.self)
+}
+
+struct TypesShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
         abstract: "Show what type a document has, and who draws it.",
         discussion: """
             The type is the desktop's, by the document's name and, where that says nothing, by how it begins. Below it stand the \

@@ -36,6 +36,9 @@ static const char bookmarks[] = {
 static const char search[] = {
 #embed "search.md" suffix(, 0)
 };
+static const char types[] = {
+#embed "types.md" suffix(, 0)
+};
 static const char thumbnails[] = {
 #embed "thumbnails.md" suffix(, 0)
 };
@@ -79,6 +82,7 @@ static const struct help_topic topics[] = {
     {"favorites", favorites},
     {"bookmarks", bookmarks},
     {"search", search},
+    {"types", types},
     {"thumbnails", thumbnails},
     {"previews", previews},
     {"claims", claims},
