@@ -32,6 +32,7 @@ struct ServiceServerTests {
             let connection = try ServiceConnection(to: socket)
             #expect(try connection.call(MountInterface.status).status == StubMount.status)
             try connection.call(MountInterface.renameTag, .init("old", to: "new"))
+            try connection.call(MountInterface.renameTag, .init("old", to: "new", merge: true))
             #expect(try connection.call(MountInterface.undoTagRemoval).restored == 4)
             #expect(try connection.call(MountInterface.recents, .init(limit: 3)).entries == [RecentDocument(path: DocumentPath("/store/é".utf8), used: 1.5)])
             #expect(try connection.call(MountInterface.recents, .init(limit: nil)).entries.count == 1)
@@ -47,7 +48,7 @@ struct ServiceServerTests {
             #expect(try connection.call(MountInterface.tags).tags.count == 20_000)
             #expect(
                 mount.asked.withLock { $0 } == [
-                    "status", "rename old new", "recents 3", "recents 50", #"forget ["/a b", "file:///%FF%25"]"#, #"mark ["/a"]"#,
+                    "status", "rename old new", "merge old new", "recents 3", "recents 50", #"forget ["/a b", "file:///%FF%25"]"#, #"mark ["/a"]"#,
                 ])
         }
     }

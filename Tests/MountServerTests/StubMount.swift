@@ -46,8 +46,8 @@ final class StubMount: MountService {
         note("status", peer)
         return Self.status
     }
-    func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {
-        note("rename \(old) \(new)", peer)
+    func renameTag(_ old: String, to new: String, merges: Bool, for peer: Peer) throws(ServiceFailure) {
+        note("\(merges ? "merge" : "rename") \(old) \(new)", peer)
         if old == "missing" { throw .notFound(old) }
         if old == "foreign" { throw .permissionDenied(old) }
     }

@@ -9,7 +9,7 @@ import quire
 struct CommandLineTests {
     @Test(arguments: [
         [], ["mount"], ["unmount"], ["status"], ["tag"], ["tag", "add"], ["tag", "remove"], ["tag", "list"],
-        ["tag", "rename"], ["tag", "undo"], ["recents"], ["recents", "forget"], ["doctor"], ["recover"],
+        ["tag", "rename"], ["tag", "merge"], ["tag", "undo"], ["recents"], ["recents", "forget"], ["doctor"], ["recover"],
         ["favorite"], ["favorite", "add"], ["favorite", "remove"], ["favorite", "list"], ["favorite", "import"], ["bookmark"], ["bookmark", "create"],
         ["bookmark", "resolve"], ["search"], ["types"], ["types", "show"], ["types", "declare"], ["types", "forget"], ["types", "tree"], ["types", "apps"],
         ["types", "use"], ["recover", "list"], ["recover", "show"], ["recover", "restore"], ["recover", "drop"], ["help"],

@@ -5,14 +5,14 @@ import SystemPackage
 
 /// Tags, for the user who asks.
 extension MountedStore {
-    public func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure) {
+    public func renameTag(_ old: String, to new: String, merges: Bool, for peer: Peer) throws(ServiceFailure) {
         guard let tag = Tag(old), let newTag = Tag(new) else { throw .invalidParameter("new") }
         do throws(Errno) {
-            try tagFolders.renameTag(tag, to: newTag, Credentials(peer))
+            try tagFolders.renameTag(tag, to: newTag, merges: merges, Credentials(peer))
         } catch .noSuchFileOrDirectory {
             throw .notFound("tag \(old)")
         } catch .directoryNotEmpty {
-            throw .failed("the tag \(new) exists")
+            throw .failed("the tag \(new) exists; quire tag merge makes one of both")
         } catch .invalidArgument {
             throw .invalidParameter("new")
         } catch .permissionDenied {

@@ -50,11 +50,12 @@ extension TagFolders {
     /// All of those documents must be the caller's to write, else none is changed: .permissionDenied. Throws
     /// .noSuchFileOrDirectory for a tag the caller may not know of, .directoryNotEmpty if the new one's folder shows them
     /// anything, .invalidArgument for one nested in itself.
-    func renameTag(_ old: Tag, to new: Tag, _ caller: Credentials) throws(Errno) {
+    /// - Parameter merges: the new tag may have documents; the two become one.
+    func renameTag(_ old: Tag, to new: Tag, merges: Bool = false, _ caller: Credentials) throws(Errno) {
         indexer.catchUp()
         guard isShown(old, to: caller) else { throw .noSuchFileOrDirectory }
         guard !new.isNested(in: old) else { throw .invalidArgument }
-        guard old == new || !hasEntries(new, for: caller) else { throw .directoryNotEmpty }
+        guard merges || old == new || !hasEntries(new, for: caller) else { throw .directoryNotEmpty }
         var documents = (try? indexer.index.documents(inside: old)) ?? []
         var share = TagShare.all
         if let user = keeping(caller) {

@@ -18,7 +18,8 @@ public enum MountInterface {
     }
     public struct RenameTag: Codable, Sendable {
         package let old, new: String
-        public init(_ old: String, to new: String) { (self.old, self.new) = (old, new) }
+        package let merge: Bool?
+        public init(_ old: String, to new: String, merge: Bool? = nil) { (self.old, self.new, self.merge) = (old, new, merge) }
     }
     public struct UndoReply: Codable, Sendable {
         /// Documents that have their tags again.
@@ -203,8 +204,9 @@ public enum MountInterface {
         method Status() -> (status: Status)
 
         # Renames a tag on every document that has it and that the caller may
-        # reach; all of these must be the caller's to write, else none is changed.
-        method RenameTag(old: string, new: string) -> ()
+        # reach; all of these must be the caller's to write, else none is changed. merge:
+        # the new tag may be in use; the two become one then.
+        method RenameTag(old: string, new: string, merge: ?bool) -> ()
 
         # Brings back the tags that the last bulk removal took; restored is the
         # number of documents that have them again.

@@ -4,8 +4,8 @@ public protocol MountService: RecoverService, EventService, ClaimService, Presen
     func status(for peer: Peer) throws(ServiceFailure) -> MountStatus
 
     /// Renames a tag on every document that has it and that the peer may access; unless the peer may write all of these, none
-    /// is changed. A tag of which the peer may access nothing is one that does not exist.
-    func renameTag(_ old: String, to new: String, for peer: Peer) throws(ServiceFailure)
+    /// is changed. With `merges`, the new tag may be in use. A tag of which the peer may access nothing is one that does not exist.
+    func renameTag(_ old: String, to new: String, merges: Bool, for peer: Peer) throws(ServiceFailure)
 
     /// Brings back the tags that the last bulk removal took. Returns the number of documents that got a tag back.
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int

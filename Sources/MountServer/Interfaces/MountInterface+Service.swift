@@ -7,7 +7,7 @@ extension MountInterface {
             methods: [
                 VarlinkMethod(status) { _, peer in StatusReply(status: try service.status(for: peer)) },
                 VarlinkMethod(renameTag) { request, peer in
-                    try service.renameTag(request.old, to: request.new, for: peer)
+                    try service.renameTag(request.old, to: request.new, merges: request.merge ?? false, for: peer)
                     return Empty()
                 },
                 VarlinkMethod(undoTagRemoval) { _, peer in UndoReply(restored: try service.undoTagRemoval(for: peer)) },

@@ -19,7 +19,8 @@ struct TagCommand: ParsableCommand {
             Exit codes: 0 done; 1 failed, for some of the paths at least; 64 the command line is wrong.
             """,
         subcommands: [
-            TagAddCommand.self, TagRemoveCommand.self, TagListCommand.self, TagRenameCommand.self, TagUndoCommand.self,
+            TagAddCommand.self, TagRemoveCommand.self, TagListCommand.self, TagRenameCommand.self, TagMergeCommand.self,
+            TagUndoCommand.self,
         ])
 }
 
@@ -124,6 +125,36 @@ struct TagRenameCommand: ParsableCommand {
     func run() throws {
         let (old, new) = (try TagArgument.parse(old), try TagArgument.parse(new))
         try MountLocator.ask(try MountLocator.mount(meant: mount), MountInterface.renameTag, .init(old.text, to: new.text))
+    }
+}
+
+struct TagMergeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "merge", abstract: "Make one tag of several, on every document of a mount.",
+        discussion: """
+            Each document that has one of the tags has the last one then. Tags nested in them go with them. Means the mount of the working \
+            directory, else the only one there is, unless --in names another.
+
+            Example:
+              quire tag merge bill bills invoice
+
+            Exit codes: 0 merged; 1 failed, the tags before the one that is named are merged; 64 the command line is wrong.
+            """)
+
+    @Argument(help: "The tags, and last the one that stays.", completion: .knownTags) var tags: [String]
+    @Option(name: .customLong("in"), help: "Any path in the mount that is meant.") var mount: PathArgument?
+
+    func validate() throws {
+        if tags.count < 2 { throw ValidationError("Name two tags at least; for example: quire tag merge bill invoice") }
+    }
+
+    func run() throws {
+        let tags = try tags.map(TagArgument.parse)
+        let mount = try MountLocator.mount(meant: mount)
+        guard let last = tags.last else { return }
+        for tag in tags.dropLast() where tag != last {
+            try MountLocator.ask(mount, MountInterface.renameTag, .init(tag.text, to: last.text, merge: true))
+        }
     }
 }
 

@@ -216,5 +216,19 @@ extension MountTests {
                 #expect(try mount.names(in: ".tags/urgent") == [])
             }
         }
+
+        @Test(arguments: Account.allCases)
+        func tagsAreMerged(account: Account) throws {
+            let prepare = "for n in a b c d; do echo $n >$n; done; setfattr -n user.xdg.tags -v bill a b; setfattr -n user.xdg.tags -v bills/old,invoice c; setfattr -n user.xdg.tags -v invoice,bill d"
+            try withMount(account, prepare: prepare) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.refuses("quire tag rename bill invoice", "quire tag merge makes one of both")
+                try mount.shell("quire tag merge bill bills invoice")
+                #expect(try mount.shell("quire tag list --json | jq -r '.[] | .name, .count'; ls .tags/invoice") == "invoice\n4\ninvoice/old\n1\na\nb\nc\nd\nold")
+                #expect(try ["a", "b", "c", "d"].map { try mount.tags(of: $0) } == ["invoice", "invoice", "invoice/old,invoice", "invoice"])
+                try mount.refuses("quire tag merge nothing invoice", "there is no tag nothing")
+                try mount.refuses("quire tag merge invoice", "Name two tags at least")
+            }
+        }
     }
 }
