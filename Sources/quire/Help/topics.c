@@ -39,6 +39,9 @@ static const char search[] = {
 static const char types[] = {
 #embed "types.md" suffix(, 0)
 };
+static const char from_other_programs[] = {
+#embed "from-other-programs.md" suffix(, 0)
+};
 static const char thumbnails[] = {
 #embed "thumbnails.md" suffix(, 0)
 };
@@ -83,6 +86,7 @@ static const struct help_topic topics[] = {
     {"bookmarks", bookmarks},
     {"search", search},
     {"types", types},
+    {"from-other-programs", from_other_programs},
     {"thumbnails", thumbnails},
     {"previews", previews},
     {"claims", claims},
