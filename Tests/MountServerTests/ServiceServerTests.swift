@@ -37,6 +37,7 @@ struct ServiceServerTests {
             #expect(try connection.call(MountInterface.recents, .init(limit: 3)).entries == [RecentDocument(path: DocumentPath("/store/é".utf8), used: 1.5)])
             #expect(try connection.call(MountInterface.recents, .init(limit: nil)).entries.count == 1)
             try connection.call(MountInterface.forgetRecents, .init([DocumentPath("/a b".utf8), DocumentPath([0x2f, 0xff, 0x25])]))
+            try connection.call(MountInterface.noteUses, .init([RecentDocument(path: DocumentPath("/u".utf8), used: 1.5)]))
             #expect(try connection.call(MountInterface.favorites).entries == [FavoriteItem(path: DocumentPath([0x2f, 0xff]), folder: true, added: 1.5)])
             #expect(try connection.call(MountInterface.addFavorites, .init([DocumentPath("/a".utf8)])).failures == [])
             let failures = try connection.call(MountInterface.removeFavorites, .init([DocumentPath([0x2f, 0xff])])).failures
@@ -48,7 +49,7 @@ struct ServiceServerTests {
             #expect(try connection.call(MountInterface.tags).tags.count == 20_000)
             #expect(
                 mount.asked.withLock { $0 } == [
-                    "status", "rename old new", "merge old new", "recents 3", "recents 50", #"forget ["/a b", "file:///%FF%25"]"#, #"mark ["/a"]"#,
+                    "status", "rename old new", "merge old new", "recents 3", "recents 50", #"forget ["/a b", "file:///%FF%25"]"#, #"uses ["/u"]"#, #"mark ["/a"]"#,
                 ])
         }
     }

@@ -99,6 +99,7 @@ final class StubMount: MountService {
     func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) {
         note("forget \(paths.map(\.wire))", peer)
     }
+    func noteUses(_ uses: [RecentDocument], for peer: Peer) throws(ServiceFailure) { note("uses \(uses.map(\.path.wire))", peer) }
     func favorites(for peer: Peer) throws(ServiceFailure) -> [FavoriteItem] {
         [FavoriteItem(path: DocumentPath([0x2f, 0xff]), folder: true, added: 1.5)]
     }

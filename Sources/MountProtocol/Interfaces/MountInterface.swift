@@ -7,6 +7,7 @@ public enum MountInterface {
     public static let undoTagRemoval = ServiceMethod<Empty, UndoReply>(name, "UndoTagRemoval", isLong: true, timeout: .seconds(60))
     public static let recents = ServiceMethod<RecentsRequest, RecentsReply>(name, "Recents", timeout: .seconds(60))
     public static let forgetRecents = ServiceMethod<ForgetRecents, Empty>(name, "ForgetRecents", timeout: .seconds(60))
+    public static let noteUses = ServiceMethod<NoteUses, Empty>(name, "NoteUses", timeout: .seconds(60))
     public static let favorites = ServiceMethod<Empty, FavoritesReply>(name, "Favorites", timeout: .seconds(60))
     public static let addFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "AddFavorites", timeout: .seconds(60))
     public static let removeFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "RemoveFavorites", timeout: .seconds(60))
@@ -39,6 +40,10 @@ public enum MountInterface {
     public struct ForgetRecents: Codable, Sendable {
         package let paths: [DocumentPath]
         public init(_ paths: [DocumentPath]) { self.paths = paths }
+    }
+    public struct NoteUses: Codable, Sendable {
+        package let entries: [RecentDocument]
+        public init(_ entries: [RecentDocument]) { self.entries = entries }
     }
     public struct FavoritesReply: Codable, Sendable {
         /// The one that was marked last comes first.
@@ -228,6 +233,10 @@ public enum MountInterface {
 
         # A path that is not marked is a failure.
         method RemoveFavorites(paths: []string) -> (failures: []Failure)
+
+        # Documents that the caller's user has used with programs that note it elsewhere.
+        # What is not there, or later than now, is passed over.
+        method NoteUses(entries: []Recent) -> ()
 
         method ListTags() -> (tags: []Tag)
 

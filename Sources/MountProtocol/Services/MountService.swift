@@ -16,6 +16,9 @@ public protocol MountService: RecoverService, EventService, ClaimService, Presen
     /// Takes documents off the recents of the peer's user; paths that are not among them are no error.
     func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure)
 
+    /// Notes that the peer's user has used documents; what is not there, or the user may not read, or later than now, is passed over.
+    func noteUses(_ uses: [RecentDocument], for peer: Peer) throws(ServiceFailure)
+
     /// What the peer's user has marked; the one that was marked last comes first.
     func favorites(for peer: Peer) throws(ServiceFailure) -> [FavoriteItem]
 

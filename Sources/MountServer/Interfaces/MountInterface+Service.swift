@@ -20,6 +20,10 @@ extension MountInterface {
                     try service.forgetRecents(request.paths, for: peer)
                     return Empty()
                 },
+                VarlinkMethod(noteUses) { request, peer in
+                    try service.noteUses(request.entries, for: peer)
+                    return Empty()
+                },
                 VarlinkMethod(favorites) { _, peer in FavoritesReply(entries: try service.favorites(for: peer)) },
                 VarlinkMethod(addFavorites) { request, peer in FailedPaths(failures: try service.addFavorites(request.paths, for: peer)) },
                 VarlinkMethod(removeFavorites) { request, peer in FailedPaths(failures: try service.removeFavorites(request.paths, for: peer)) },

@@ -12,6 +12,8 @@ struct NotifyCommand: ParsableCommand {
             document of yours, a notification says what 'quire recover' has of it. Its button "Restore" makes that the document's content \
             again ('quire recover restore'), "Show" opens a copy of it.
 
+            Meanwhile it also keeps the list of GTK's and KDE's recent documents and those of the mounts alike ('quire recents sync').
+
             The package starts this with each desktop session. With --off it is not started with yours any more, until --on.
 
             Shows notifications by notify-send(1) (package libnotify-bin), and opens copies by xdg-open(1) (package xdg-utils).

@@ -16,10 +16,11 @@ struct RecentsCommand: ParsableCommand {
             Examples:
               quire recents --limit 10
               quire recents forget ~/Documents/secret.odt
+              quire recents sync
 
             Exit codes: 0 listed; 1 failed; 64 the command line is wrong.
             """,
-        subcommands: [RecentsListCommand.self, RecentsForgetCommand.self], defaultSubcommand: RecentsListCommand.self)
+        subcommands: [RecentsListCommand.self, RecentsForgetCommand.self, RecentsSyncCommand.self], defaultSubcommand: RecentsListCommand.self)
 }
 
 struct RecentsListCommand: ParsableCommand {
@@ -80,3 +81,20 @@ struct RecentsForgetCommand: ParsableCommand {
             try MountLocator.ask(mount, MountInterface.forgetRecents, .init(documents))
         }
     }}
+
+struct RecentsSyncCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync", abstract: "Exchange recents with the list of GTK's and KDE's programs.",
+        discussion: """
+            Documents in your mounts that are in ~/.local/share/recently-used.xbel become recents, but for entries that a program keeps to \
+            itself; and your recents are added to that list. 'quire notify' does this in the desktop session whenever that list changes. Nothing \
+            is done if GNOME's settings say that recent files are not to be remembered.
+
+            Example:
+              quire recents sync
+
+            Exit codes: 0 done; 1 failed; 64 the command line is wrong.
+            """)
+
+    func run() throws { try DesktopRecents()?.synchronize(MountLocator.mountsOfCaller()) }
+}

@@ -8,7 +8,7 @@ import Synchronization
 import SystemPackage
 
 /// Watches mounts for versions that are kept of the calling user's documents, and shows a notification for each: `quire notify`. One thread
-/// for each mount waits for its daemon, one for each notification for the user.
+/// for each mount waits for its daemon, one for each notification for the user. The desktop's recents are kept alike meanwhile.
 ///
 /// Only mounts of root's and of the user's own are watched: the daemon of another user's could say anything.
 final class KeptVersionWatcher: Sendable {
@@ -44,6 +44,7 @@ final class KeptVersionWatcher: Sendable {
         let lock = try Self.lock()
         defer { withExtendedLifetime(lock) {} }
         KeptVersionNotification.removeCopies()
+        start("quire-recents") { RecentsKeeper().run() }
         let table: Descriptor
         do throws(Errno) {
             table = try Descriptor(opening: "/proc/self/mountinfo", flags: O_RDONLY)

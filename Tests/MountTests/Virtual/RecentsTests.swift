@@ -133,5 +133,51 @@ extension MountTests {
                 #expect(try mount.shell("quire recents --limit 1 --json | grep -c path") == "1")
             }
         }
+
+        /// With GLib's own reader and writer, as GTK's programs use them.
+        @Test(arguments: Account.allCases)
+        func theyAreExchangedWithTheDesktops(account: Account) throws {
+            try withMount(account, prepare: Self.documents + "; for n in e f g; do echo $n >$n; done") { (mount: Mount) throws in
+                try mount.scanned()
+                let found = try mount.python(#"""
+                    import os, subprocess, time
+                    from gi.repository import GLib
+                    M, home = os.environ["M"], os.environ["T"] + "/home"
+                    list = home + "/data/recently-used.xbel"
+                    os.makedirs(home + "/data", mode=0o700)
+                    env = dict(os.environ, HOME=home, XDG_DATA_HOME=home + "/data", GSETTINGS_BACKEND="memory")
+                    def sync(): subprocess.run(["quire", "recents", "sync"], env=env, check=True, cwd=M)
+                    def recents(): return [os.path.basename(line) for line in subprocess.check_output(["quire", "recents"], cwd=M, text=True).splitlines()]
+                    def uri(name): return GLib.filename_to_uri(f"{M}/{name}")
+                    file, past = GLib.BookmarkFile(), GLib.DateTime.new_now_utc().add_hours(-1)
+                    for name in "a", "e", "f", "/etc/passwd", "nothing":
+                        file.set_mime_type(uri(name) if name[0] != "/" else "file://" + name, "text/plain")
+                        file.add_application(uri(name) if name[0] != "/" else "file://" + name, "gedit", "gedit %u")
+                    file.set_visited_date_time(uri("a"), past); file.set_visited_date_time(uri("e"), past.add_minutes(-1))
+                    file.set_is_private(uri("f"), True); file.set_title(uri("e"), "A title")
+                    file.to_file(list)
+                    with open(M + "/b", "a") as document: document.write("used")
+                    sync()
+                    print(recents())
+                    file = GLib.BookmarkFile(); file.load_from_file(list)
+                    uris = [one.replace("file://" + M + "/", "") for one in file.get_uris()]
+                    print(sorted(uris), file.get_mime_type(uri("b")), file.get_applications(uri("b")), file.get_title(uri("e")), file.get_applications(uri("e")))
+                    print(file.get_is_private(uri("f")), file.get_applications(uri("f")))
+                    before = os.stat(list).st_mtime_ns
+                    sync()
+                    print(os.stat(list).st_mtime_ns == before)
+                    # Forgotten here, and not told again by what the desktop has not used since.
+                    open(list, "w").write("no list"); failed = subprocess.run(["quire", "recents", "sync"], env=env, capture_output=True, text=True, cwd=M)
+                    print(failed.returncode, "left as it is" in failed.stderr, open(list).read())
+                    """#)
+                #expect(found == """
+                    ['b', 'a', 'e']
+                    ['/etc/passwd', 'a', 'b', 'e', 'f', 'nothing'] text/plain ['Quire'] A title ['gedit']
+                    True ['gedit']
+                    True
+                    1 True no list
+                    """)
+            }
+        }
     }
 }
