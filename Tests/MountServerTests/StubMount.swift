@@ -91,6 +91,10 @@ final class StubMount: MountService {
     }
     func pauseTexts(_ isPaused: Bool, for peer: Peer) throws(ServiceFailure) { note("pause \(isPaused)", peer) }
     func rebuildTexts(for peer: Peer) throws(ServiceFailure) { throw .permissionDenied("not yours") }
+    func changeTags(of paths: [DocumentPath], adding: [String], removing: [String], for peer: Peer) throws(ServiceFailure) -> [PathFailure] {
+        note("tags \(paths.map(\.wire)) +\(adding) -\(removing)", peer)
+        return []
+    }
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int { 4 }
     func recents(limit: Int, for peer: Peer) throws(ServiceFailure) -> [RecentDocument] {
         note("recents \(limit)", peer)

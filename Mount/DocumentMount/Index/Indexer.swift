@@ -128,6 +128,9 @@ final class Indexer: @unchecked Sendable {
     /// Brings the index up to what the mount has done until now.
     func catchUp() { processing.withLock { process(journal.take()) } }
 
+    /// Has a document looked at by the next `catchUp`.
+    func noteChange(of path: StorePath) { journal.present(path) }
+
     /// Applies changes at once, after those that came before.
     func apply(_ changes: [IndexUpdate]) {
         processing.withLock {

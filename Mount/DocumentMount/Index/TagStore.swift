@@ -25,11 +25,41 @@ final class TagStore: Sendable {
     /// document. Throws .notPermitted for what is no document, .notSupported for one that the index
     /// leaves out (`SharedStore`), .permissionDenied, or setxattr(2)'s errno.
     func change(_ path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
-        // The file that the caller may write is the one that is changed: another may have the path a moment later.
-        guard let file = access.held(path, by: caller, W_OK) else {
-            do throws(Errno) { _ = try reader.store.held(path) } catch .improperLink { throw .notSupported } catch {}
-            throw access.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
+        if let failure = self.change([path], caller, change).first { throw failure.error }
+    }
+
+    /// As above, of many documents. Returns those for which that failed.
+    func change(_ paths: [StorePath], _ caller: Credentials, _ change: ([Tag]) -> [Tag]) -> [(path: StorePath, error: Errno)] {
+        var failures: [(path: StorePath, error: Errno)] = []
+        var rest = paths[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(Self.mostHeld)
+            rest = rest.dropFirst(part.count)
+            // The file that the caller may write is the one that is changed: another may have the path a moment later.
+            for (path, file) in zip(part, access.held(part, by: caller, W_OK)) {
+                do throws(Errno) {
+                    switch file {
+                    case .success(let file): try self.change(file, at: path, caller, change)
+                    case .failure(.permissionDenied): throw refusal(of: path, caller)
+                    case .failure(let error): throw error
+                    }
+                } catch {
+                    failures.append((path, error))
+                }
+            }
         }
+        return failures
+    }
+
+    /// Descriptors at once.
+    private static let mostHeld = 64
+
+    private func refusal(of path: StorePath, _ caller: Credentials) -> Errno {
+        do throws(Errno) { _ = try reader.store.held(path) } catch .improperLink { return .notSupported } catch {}
+        return access.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
+    }
+
+    private func change(_ file: Descriptor, at path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
         let status = try FileStatus(of: file)
         guard status.isRegular else { throw .notPermitted }
         if liveInIndex {
@@ -45,8 +75,8 @@ final class TagStore: Sendable {
         let new = change(old)
         guard new != old else { return }
         try setValue(Tag.format(new, keeping: raw), of: file)
-        // All of it: the document may be one the index has missed.
-        if case .document(let facts) = reader.status(at: path) { indexer.apply([.present(facts)]) }
+        // Looked at as a whole, before anybody asks the index: the document may be one that it has missed.
+        indexer.noteChange(of: path)
         tell(path, caller)
     }
 

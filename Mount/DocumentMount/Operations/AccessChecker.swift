@@ -44,12 +44,20 @@ struct AccessChecker: Sendable {
 
     /// As `held`. Throws ENOENT if nothing stands there, else EACCES.
     func heldOrError(_ path: StorePath, by caller: Credentials, _ mode: Int32) throws(Errno) -> Descriptor {
-        let found = acting(as: caller) { () -> Result<Descriptor, Errno> in
-            do throws(Errno) { return .success(try accessed(path, mode)) } catch { return .failure(error) }
+        guard let result = held([path], by: caller, mode).first else { throw .permissionDenied }
+        return try result.get()
+    }
+
+    /// As `heldOrError`, of many with one change of identity. A descriptor each.
+    func held(_ paths: some Collection<StorePath>, by caller: Credentials, _ mode: Int32) -> [Result<Descriptor, Errno>] {
+        let found = acting(as: caller) {
+            paths.map { path -> Result<Descriptor, Errno> in
+                do throws(Errno) { return .success(try accessed(path, mode)) } catch {
+                    return .failure(error == .noSuchFileOrDirectory || error == .notDirectory ? .noSuchFileOrDirectory : .permissionDenied)
+                }
+            }
         }
-        do throws(Errno) { return try (found ?? .failure(.permissionDenied)).get() } catch {
-            throw error == .noSuchFileOrDirectory || error == .notDirectory ? .noSuchFileOrDirectory : .permissionDenied
-        }
+        return found ?? paths.map { _ in .failure(.permissionDenied) }
     }
 
     /// Throws EACCES if the caller may not use what stands at a path in the way of `mode`, and ENOENT if nothing stands there: a program may

@@ -22,6 +22,29 @@ extension MountedStore {
         }
     }
 
+    public func changeTags(
+        of paths: [DocumentPath], adding added: [String], removing removed: [String], for peer: Peer
+    ) throws(ServiceFailure) -> [PathFailure] {
+        let (adding, removing) = (added.compactMap { Tag($0) }, removed.compactMap { Tag($0) })
+        guard adding.count == added.count else { throw .invalidParameter("add") }
+        guard removing.count == removed.count else { throw .invalidParameter("remove") }
+        var (free, failures): ([StorePath], [PathFailure]) = ([], [])
+        for path in paths {
+            let inside = try inside(path)
+            // Whether the peer works for the claim is known of requests alone.
+            if fileSystem.coordinator.isClaimed(inside) { failures.append(PathFailure(path: path, message: "is claimed", claimed: true)) } else { free.append(inside) }
+        }
+        return failures + tagFolders.change(free, adding: adding, removing: removing, Credentials(peer)).map { path, error in
+            let message =
+                switch error {
+                case .notPermitted: "is a folder; tags are for documents"
+                case .notSupported: "this file system keeps no tags"
+                default: "\(error)"
+                }
+            return PathFailure(path: place(path), message: message)
+        }
+    }
+
     public func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int {
         let restored: Int?
         do throws(Errno) {

@@ -26,6 +26,15 @@ extension TagFolders {
         tags.noteRemoval([], removedTags: [tag], caller)
     }
 
+    /// Adds tags to documents, and removes others. Returns those for which that failed.
+    func change(_ paths: [StorePath], adding added: [Tag], removing removed: [Tag], _ caller: Credentials) -> [(path: StorePath, error: Errno)] {
+        defer { touch(caller) }
+        return tags.change(paths, caller) { tags in
+            let kept = tags.filter { !removed.contains($0) }
+            return kept + added.filter { !kept.contains($0) }
+        }
+    }
+
     func add(_ added: [Tag], to path: StorePath, _ caller: Credentials) throws(Errno) {
         try tags.add(added, to: path, caller)
         touch(caller)
@@ -66,16 +75,15 @@ extension TagFolders {
         var affected: [Document] = []
         try changing(caller) { () throws(IndexError) in affected = try indexer.index.renameTag(old, to: new, for: share) }
         guard !tags.liveInIndex else { return }
-        for document in affected {
-            try tags.change(document.path, caller) { tags in
-                var renamed: [Tag] = []
-                for tag in tags.map({ $0.renamed(from: old, to: new) ?? $0 }) where !renamed.contains(tag) {
-                    renamed.append(tag)
-                }
-                return renamed
+        let failures = tags.change(affected.map(\.path), caller) { tags in
+            var renamed: [Tag] = []
+            for tag in tags.map({ $0.renamed(from: old, to: new) ?? $0 }) where !renamed.contains(tag) {
+                renamed.append(tag)
             }
+            return renamed
         }
         touch(caller)
+        if let failure = failures.first { throw failure.error }
     }
 
     /// Brings back what the caller's last bulk removal took; how many documents got a tag back. Nil if there was none.

@@ -4,6 +4,7 @@ public enum MountInterface {
 
     public static let status = ServiceMethod<Empty, StatusReply>(name, "Status", isLong: true, timeout: .seconds(60))
     public static let renameTag = ServiceMethod<RenameTag, Empty>(name, "RenameTag", isLong: true, timeout: .seconds(60))
+    public static let changeTags = ServiceMethod<ChangeTags, FailedPaths>(name, "ChangeTags", isLong: true, timeout: .seconds(60))
     public static let undoTagRemoval = ServiceMethod<Empty, UndoReply>(name, "UndoTagRemoval", isLong: true, timeout: .seconds(60))
     public static let recents = ServiceMethod<RecentsRequest, RecentsReply>(name, "Recents", timeout: .seconds(60))
     public static let forgetRecents = ServiceMethod<ForgetRecents, Empty>(name, "ForgetRecents", timeout: .seconds(60))
@@ -21,6 +22,11 @@ public enum MountInterface {
         package let old, new: String
         package let merge: Bool?
         public init(_ old: String, to new: String, merge: Bool? = nil) { (self.old, self.new, self.merge) = (old, new, merge) }
+    }
+    public struct ChangeTags: Codable, Sendable {
+        package let paths: [DocumentPath]
+        package let add, remove: [String]
+        public init(_ paths: [DocumentPath], add: [String], remove: [String]) { (self.paths, self.add, self.remove) = (paths, add, remove) }
     }
     public struct UndoReply: Codable, Sendable {
         /// Documents that have their tags again.
@@ -202,7 +208,8 @@ public enum MountInterface {
         # added: when it was marked, in seconds since 1970.
         type Favorite (path: string, folder: bool, added: float)
 
-        type Failure (path: string, message: string)
+        # claimed: a claim is on the document; it may be changed through the mount.
+        type Failure (path: string, message: string, claimed: ?bool)
 
         type Tag (name: string, count: int)
 
@@ -212,6 +219,11 @@ public enum MountInterface {
         # reach; all of these must be the caller's to write, else none is changed. merge:
         # the new tag may be in use; the two become one then.
         method RenameTag(old: string, new: string, merge: ?bool) -> ()
+
+        # Adds tags to documents that the caller may write, and removes others. A path that
+        # fails keeps none of the others back.
+        method ChangeTags(paths: []string, add: []string, remove: []string)
+          -> (failures: []Failure)
 
         # Brings back the tags that the last bulk removal took; restored is the
         # number of documents that have them again.

@@ -174,8 +174,10 @@ public struct FavoriteItem: Codable, Hashable, Sendable {
 public struct PathFailure: Codable, Hashable, Sendable {
     public var path: DocumentPath
     public var message: String
+    /// A claim is on the document, which decides by the process that changes it: the caller may try through the mount.
+    public var claimed: Bool?
 
-    public init(path: DocumentPath, message: String) { (self.path, self.message) = (path, message) }
+    public init(path: DocumentPath, message: String, claimed: Bool? = nil) { (self.path, self.message, self.claimed) = (path, message, claimed) }
 }
 
 public struct TagCount: Codable, Hashable, Sendable {

@@ -7,6 +7,11 @@ public protocol MountService: RecoverService, EventService, ClaimService, Presen
     /// is changed. With `merges`, the new tag may be in use. A tag of which the peer may access nothing is one that does not exist.
     func renameTag(_ old: String, to new: String, merges: Bool, for peer: Peer) throws(ServiceFailure)
 
+    /// Adds tags to documents, and removes others. Returns those for which that failed; the others are changed.
+    func changeTags(
+        of paths: [DocumentPath], adding: [String], removing: [String], for peer: Peer
+    ) throws(ServiceFailure) -> [PathFailure]
+
     /// Brings back the tags that the last bulk removal took. Returns the number of documents that got a tag back.
     func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int
 

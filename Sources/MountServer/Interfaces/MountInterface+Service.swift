@@ -10,6 +10,9 @@ extension MountInterface {
                     try service.renameTag(request.old, to: request.new, merges: request.merge ?? false, for: peer)
                     return Empty()
                 },
+                VarlinkMethod(changeTags) { request, peer in
+                    FailedPaths(failures: try service.changeTags(of: request.paths, adding: request.add, removing: request.remove, for: peer))
+                },
                 VarlinkMethod(undoTagRemoval) { _, peer in UndoReply(restored: try service.undoTagRemoval(for: peer)) },
                 VarlinkMethod(recents) { request, peer in
                     let limit = request.limit ?? defaultRecents

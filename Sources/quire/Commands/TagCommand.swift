@@ -41,7 +41,7 @@ struct TagAddCommand: ParsableCommand {
 
     func run() throws {
         let tag = try TagArgument.parse(tag)
-        try TaggedDocument.change(paths) { tags in tags.contains(tag) ? nil : tags + [tag] }
+        try TaggedDocument.change(paths, adding: [tag])
     }
 }
 
@@ -62,7 +62,7 @@ struct TagRemoveCommand: ParsableCommand {
 
     func run() throws {
         let tag = try TagArgument.parse(tag)
-        try TaggedDocument.change(paths) { tags in tags.contains(tag) ? tags.filter { $0 != tag } : nil }
+        try TaggedDocument.change(paths, removing: [tag])
     }
 }
 

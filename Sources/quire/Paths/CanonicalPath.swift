@@ -2,6 +2,27 @@ import CLinux
 import Glibc
 import SystemPackage
 
+/// Resolves many paths, of which most are in few folders: each folder is resolved once.
+struct ResolvedFolders {
+    private var known: [[UInt8]: [UInt8]] = [:]
+
+    /// The canonical path of what is there; nil if nothing is, or it cannot be reached.
+    mutating func resolve(_ path: [UInt8]) -> [UInt8]? {
+        let slash = UInt8(ascii: "/")
+        let cut = path.lastIndex(of: slash)
+        let name = Array(path.dropFirst(cut.map { $0 + 1 } ?? 0))
+        let parent = cut.map { $0 == 0 ? [slash] : Array(path.prefix($0)) } ?? [UInt8(ascii: ".")]
+        var status = stat()
+        guard !name.isEmpty, name != [UInt8(ascii: ".")], name != Array("..".utf8), withCString(path, { lstat($0, &status) }) == 0,
+            status.st_mode & S_IFMT != S_IFLNK
+        else { return try? CanonicalPath.resolve(path) }
+        if let folder = known[parent] { return CanonicalPath.join(folder, name) }
+        guard let folder = try? CanonicalPath.resolve(parent) else { return nil }
+        known[parent] = folder
+        return CanonicalPath.join(folder, name)
+    }
+}
+
 /// Absolute paths without links, `.` and `..`, in bytes.
 package enum CanonicalPath {
     /// realpath(3).

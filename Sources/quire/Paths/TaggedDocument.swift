@@ -1,6 +1,7 @@
 import CLinux
 import DocumentIndex
 import Glibc
+import MountProtocol
 import StorePrimitives
 import SystemPackage
 
@@ -26,17 +27,41 @@ struct TaggedDocument {
         }
     }
 
-    /// Changes the tags of each document; `change` returns nil to leave one as it is. Goes on after a failure, and fails in
-    /// the end.
-    static func change(_ paths: [PathArgument], _ change: ([Tag]) -> [Tag]?) throws(CommandFailure) {
-        var failures: [String] = []
+    /// Adds tags to documents, and removes others. Goes on after a failure, and fails in the end. Those in a mount are changed by its daemon,
+    /// many at once.
+    static func change(_ paths: [PathArgument], adding: [Tag] = [], removing: [Tag] = []) throws(CommandFailure) {
+        var (failures, others): ([String], [PathArgument]) = ([], [])
+        var inMounts: [MountTable.Entry: [DocumentPath: PathArgument]] = [:]
         let table = MountTable.current()
+        var folders = ResolvedFolders()
         for path in paths {
+            guard let place = folders.resolve(path.bytes), let mount = table.holding(place), mount.isQuire else {
+                others.append(path)
+                continue
+            }
+            inMounts[mount, default: [:]][DocumentPath(place)] = path
+        }
+        for (mount, documents) in inMounts {
+            let failed = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in
+                var failed: [PathFailure] = []
+                for part in parts(of: documents.keys) {
+                    failed += try service.call(MountInterface.changeTags, .init(part, add: adding.map(\.text), remove: removing.map(\.text))).failures
+                }
+                return failed
+            }
+            for failure in failed {
+                guard let path = documents[failure.path] else { continue }
+                if failure.claimed == true { others.append(path) } else { failures.append("\(shown(path.bytes)): \(failure.message)") }
+            }
+        }
+        for path in others {
             do throws(CommandFailure) {
                 guard let document = try open(path) else {
                     throw CommandFailure("\(shown(path.bytes)): is a folder; tags are for documents")
                 }
-                if let tags = change(document.tags) { try document.write(tags) }
+                let kept = document.tags.filter { !removing.contains($0) }
+                let tags = kept + adding.filter { !kept.contains($0) }
+                if tags != document.tags { try document.write(tags) }
                 if (try? MountLocator.mount(holding: path.bytes, in: table)) == nil {
                     Output.error("quire: \(shown(path.bytes)): is in no Quire mount; the tag is kept with the file only")
                 }
@@ -46,6 +71,22 @@ struct TaggedDocument {
         }
         if !failures.isEmpty { throw CommandFailure(failures.joined(separator: "\nquire: ")) }
     }
+
+    /// What fits into a message, which has a megabyte at most: in JSON a byte of a path may take six.
+    private static func parts(of paths: some Sequence<DocumentPath>) -> [[DocumentPath]] {
+        var (parts, part, bytes): ([[DocumentPath]], [DocumentPath], Int) = ([], [], 0)
+        for path in paths {
+            if bytes + path.bytes.count > mostBytes, !part.isEmpty {
+                parts.append(part)
+                (part, bytes) = ([], 0)
+            }
+            part.append(path)
+            bytes += path.bytes.count
+        }
+        return part.isEmpty ? parts : parts + [part]
+    }
+
+    private static let mostBytes = 150_000
 
     private func write(_ tags: [Tag]) throws(CommandFailure) {
         let written = Tag.format(tags, keeping: value)

@@ -230,5 +230,21 @@ extension MountTests {
                 try mount.refuses("quire tag merge invoice", "Name two tags at least")
             }
         }
+
+        /// The command asks the daemon for many at once, and says of each path what is wrong with it.
+        @Test(arguments: Account.allCases)
+        func manyDocumentsAreTaggedAtOnce(account: Account) throws {
+            try withMount(account, prepare: "mkdir d; for n in $(seq 2000); do echo $n >d/$n; done; ln -s d/1 link; echo x >$'\\xff'; echo y >closed; chmod 400 closed") { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell("quire tag add many d/*; [ $(ls .tags/many | wc -l) = 2000 ]; quire tag add one link; quire tag add odd $'\\xff' ./d/../d/2")
+                #expect(try mount.tags(of: "d/1") == "many,one")
+                #expect(try mount.shell("ls .tags/odd | wc -l; quire tag list --json | jq -r '.[] | .name, .count'") == "2\nmany\n2000\nodd\n2\none\n1")
+                try mount.shell("quire tag remove many d/1?? link; [ $(ls .tags/many | wc -l) = 1899 ]")
+                let failed = try mount.attempt("quire tag add late d nothing d/5 2>&1; ls .tags/late")
+                #expect(failed.output.contains("d: is a folder; tags are for documents") && failed.output.contains("nothing: ") && failed.output.hasSuffix("\n5"), "\(failed)")
+                // A claim lets in its own processes alone.
+                try mount.shell("quire coordinate --write d/7 -- quire tag add claimed d/7 d/8; [ $(ls .tags/claimed | wc -l) = 2 ]")
+            }
+        }
     }
 }
