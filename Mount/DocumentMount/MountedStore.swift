@@ -145,6 +145,7 @@ public final class MountedStore: Sendable {
             log.error("changes made beneath the mount are not seen: \(error)")
         }
         search.texts?.start()
+        liveSearches.start()
         indexer.start()
         events.start()
         fileSystem.replayer.start(at: session.place, configuration.startReplay)

@@ -69,6 +69,16 @@ extension DocumentIndex {
         }
     }
 
+    /// Until when uses of the document by the user, told of by others, are old: those that the index knows, or that the user has had forgotten.
+    public func lastKnownUse(of path: StorePath, by user: UserID) throws(IndexError) -> Timestamp? {
+        let used = try recentUse(of: path, by: user)?.used
+        return try read { db in
+            guard let row = try DocumentTable(db: db).row(at: path) else { return used }
+            let forgotten = try db.integer("SELECT at FROM recent_forgotten WHERE uid = ? AND document = ?", [Int64(user.rawValue), row.id])
+            return [used, forgotten.map { Timestamp(nanoseconds: $0) }].compactMap { $0 }.max()
+        }
+    }
+
     /// Takes the document out of the user's recents. Returns whether it was there.
     @discardableResult
     public func forgetRecent(_ id: DocumentID, of user: UserID) throws(IndexError) -> Bool {

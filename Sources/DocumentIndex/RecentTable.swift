@@ -53,7 +53,7 @@ struct RecentTable {
         let before = try db.firstRow(
             "SELECT used, written FROM recent_before WHERE uid = ? AND document = ? ORDER BY used DESC LIMIT 1",
             [uid, document])
-        guard let before else { return try forget(document, by: user) }
+        guard let before else { return try drop(document, by: user) }
         let used: Int64 = try before.value(0)
         let written: Bool = try before.value(1)
         try db.run("DELETE FROM recent_before WHERE uid = ? AND document = ? AND used = ?", [uid, document, used])
@@ -61,7 +61,16 @@ struct RecentTable {
             "UPDATE recent SET used = ?, written = ? WHERE uid = ? AND document = ?", [used, written, uid, document])
     }
 
+    /// Uses until now are not to come back, by whatever way they are told of.
     func forget(_ document: Int64, by user: UserID) throws {
+        let uid = Int64(user.rawValue)
+        try db.run(
+            "INSERT OR REPLACE INTO recent_forgotten (uid, document, at) VALUES (?, ?, CAST(strftime('%s', 'now') AS INTEGER) * 1000000000)",
+            [uid, document])
+        try drop(document, by: user)
+    }
+
+    private func drop(_ document: Int64, by user: UserID) throws {
         try db.run("DELETE FROM recent WHERE uid = ? AND document = ?", [Int64(user.rawValue), document])
     }
 

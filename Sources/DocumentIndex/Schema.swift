@@ -13,7 +13,7 @@ enum Schema {
 
     static let tables: Set<String> = [
         "document", "folder", "share", "tag", "tag_keeper", "document_tag", "recent", "recent_before", "tag_removal_batch", "tag_removal",
-        "saved_search", "favorite", "epoch",
+        "saved_search", "favorite", "epoch", "recent_forgotten",
     ]
 
     /// Step n leads from version n to n + 1. A step that was ever released is never changed.
@@ -210,6 +210,15 @@ enum Schema {
         -- The uid of whoever wrote the content through a mount; NULL if that is not known.
         ALTER TABLE document ADD COLUMN writer INTEGER;
         CREATE INDEX document_writer ON document (writer) WHERE writer IS NOT NULL;
+
+        -- When a user has taken a document off the recents: uses before that are not to come back.
+        CREATE TABLE recent_forgotten (
+            uid INTEGER NOT NULL,
+            document INTEGER NOT NULL REFERENCES document (id) ON DELETE CASCADE,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (uid, document)
+        ) WITHOUT ROWID;
+        CREATE INDEX recent_forgotten_document ON recent_forgotten (document);
 
         -- A document that a user has marked, or by its path a folder.
         CREATE TABLE favorite (

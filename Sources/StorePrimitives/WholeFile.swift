@@ -25,9 +25,14 @@ package enum WholeFile {
 
     /// Has a file of this content, for its owner alone, take the path, relative to a folder or the working directory: others find the old one
     /// or the whole new one. A crash in between leaves a file `PATH.new`.
-    package static func replace(_ path: String, in folder: Descriptor? = nil, with bytes: [UInt8]) throws(Errno) {
+    /// - Parameter isSynchronized: the content is on the disk before it has the name, also if the power fails.
+    package static func replace(
+        _ path: String, in folder: Descriptor? = nil, with bytes: [UInt8], isSynchronized: Bool = false
+    ) throws(Errno) {
         let new = path + ".new"
-        try write(bytes, to: Descriptor(opening: new, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600))
+        let file = try Descriptor(opening: new, in: folder, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+        try write(bytes, to: file)
+        if isSynchronized { _ = try check(cl_fsync(file.number, 0)) }
         let place = folder?.number ?? AT_FDCWD
         _ = try check(cl_renameat2(place, new, place, path, 0))
     }

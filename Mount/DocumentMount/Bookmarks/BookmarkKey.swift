@@ -14,17 +14,20 @@ struct BookmarkKey {
 
     private let bytes: [UInt8]
 
-    /// Reads the key, or makes one if there is none yet.
+    /// Reads the key, or makes one if there is none yet. Throws EBADMSG for one that is damaged: with another one, all bookmarks would be void.
     init(folder: String) throws(Errno) {
         let path = folder + "/" + Self.fileName
-        if let known = try? WholeFile.read(path), known.count == Self.length {
+        var known: [UInt8]?
+        do throws(Errno) { known = try WholeFile.read(path) } catch { guard error == .noSuchFileOrDirectory else { throw error } }
+        if let known {
+            guard known.count == Self.length else { throw .badMessage }
             bytes = known
             return
         }
         // The kernel's (getrandom(2)).
         var random = SystemRandomNumberGenerator()
         let made = (0..<Self.length).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-        try WholeFile.replace(path, with: made)
+        try WholeFile.replace(path, with: made, isSynchronized: true)
         bytes = made
     }
 

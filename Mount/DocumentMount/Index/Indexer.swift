@@ -156,8 +156,10 @@ final class Indexer: @unchecked Sendable {
                 if (try? index.knows(at: old)) == true {
                     batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: false))
                     if isFolder { scanner.folderMoved(to: new) }
-                } else if isFolder, (try? index.knows(at: new)) == false {
-                    scanner.scan(new)
+                } else if isFolder {
+                    // It has no documents, but may be a favorite.
+                    batch.add(.moved(from: old, to: new, isFolder: true, takesOverTarget: false))
+                    if (try? index.knows(at: new)) == false { scanner.scan(new) }
                 }
                 if !isFolder { batch.examine(new, at: new) }
             case .exchanged(let one, let other): batch.add(.exchanged(one, other))

@@ -41,6 +41,8 @@ final class LiveSearch: SearchFeed {
     }
 
     func next() throws(ServiceFailure) -> ResultChanges? {
+        // Whoever sends a reply asks for the next one at once.
+        guard mount.liveSearches.isDue(id) else { return nil }
         let begun = cl_monotonic_ns()
         defer { mount.liveSearches.made(id, in: cl_monotonic_ns() - begun) }
         // Asked before the search: what a scan finds after that changes the results again.

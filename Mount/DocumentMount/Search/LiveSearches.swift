@@ -41,15 +41,28 @@ final class LiveSearches: Sendable {
         loop.wake()
     }
 
+    /// At the mount's beginning: a thread that cannot be made ends the process.
+    func start() { loop.start("quire-live") { [unowned self] in run() } }
+
     func begin(for user: uid_t, _ wake: @escaping @Sendable () -> Void) -> ID {
-        loop.start("quire-live") { [unowned self] in run() }
-        return state.withLock { state in
+        state.withLock { state in
             state.last += 1
             let id = ID(number: state.last)
             state.watches[id] = Watch(account: accounts.owner(of: user), wake: wake)
             isWatched.store(true, ordering: .releasing)
             return id
         }
+    }
+
+    /// Whether a search may be made now. If not, it is woken when it may.
+    func isDue(_ id: ID) -> Bool {
+        let isDue = state.withLock { state in
+            guard let watch = state.watches[id], watch.notBefore > cl_monotonic_ns() else { return true }
+            state.watches[id]?.isDirty = true
+            return false
+        }
+        if !isDue { loop.wake() }
+        return isDue
     }
 
     /// A search was made, which took so many nanoseconds.

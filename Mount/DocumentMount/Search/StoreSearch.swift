@@ -62,10 +62,27 @@ final class StoreSearch: Sendable {
     private func users(of query: Query, _ caller: Credentials) -> SearchUsers {
         var named: [String: UserID] = [:]
         for name in query.expression.writers {
-            named[name] = name == "me" ? UserID(caller.uid) : (Self.user(named: name) ?? uid_t(name)).map { UserID($0) }
+            named[name] = name == "me" ? UserID(caller.uid) : (known(name) ?? uid_t(name)).map { UserID($0) }
         }
         return SearchUsers(asker: UserID(caller.uid), named: named)
     }
+
+    /// The user of a name, as it was found a moment ago.
+    private func known(_ name: String) -> uid_t? {
+        let now = Clock.now
+        if let known = names.withLock({ $0[name] }), now - known.since < Self.nameLifetime { return known.user }
+        let user = Self.user(named: name)
+        names.withLock { names in
+            if names.count >= Self.mostNames { names.removeAll() }
+            names[name] = (user, now)
+        }
+        return user
+    }
+
+    /// Users who were named in queries. Leaf lock.
+    private let names = Locked<[String: (user: uid_t?, since: Int64)]>([:])
+    private static let mostNames = 1_000
+    private static let nameLifetime: Int64 = 60_000_000_000
 
     /// The user of a name (getpwnam_r(3)); nil if there is none. May ask a directory service.
     private static func user(named name: String) -> uid_t? {

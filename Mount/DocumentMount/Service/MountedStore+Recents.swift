@@ -20,7 +20,7 @@ extension MountedStore {
         let readable = zip(told, fileSystem.tags.access.filter(told.map(\.path), caller)).filter(\.1).map(\.0)
         // Not again, and not what the mount has seen later.
         let new = readable.filter { use in
-            let known = (try? indexer.index.recentUse(of: use.path, by: UserID(caller.uid)))?.used.nanoseconds ?? 0
+            let known = (try? indexer.index.lastKnownUse(of: use.path, by: UserID(caller.uid)))?.nanoseconds ?? 0
             return Double(known) / 1e9 + 1 < use.used
         }
         indexer.apply(new.map { .used($0.path, by: UserID(caller.uid), at: Timestamp(nanoseconds: Int64(clamping: $0.used * 1e9)), written: false) })

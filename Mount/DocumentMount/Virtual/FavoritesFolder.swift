@@ -23,7 +23,7 @@ final class FavoritesFolder: VirtualItem {
     var key: [UInt8] { Array(".favorites".utf8) }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        attributes(inode: inode, mode: 0o777, links: 2, modified: timespec(favorites(caller).first?.added ?? Timestamp(nanoseconds: 0)))
+        attributes(inode: inode, mode: 0o777, links: 2, modified: timespec(newest(caller)))
     }
 
     /// The caller's favorites that are there and that the caller may read; the one that was marked last comes first.
@@ -33,15 +33,24 @@ final class FavoritesFolder: VirtualItem {
         return zip(marked, targets.access.filter(marked.map(\.path), caller)).filter(\.1).map(\.0)
     }
 
+    /// When the caller last marked something that is there still.
+    private func newest(_ caller: Credentials) -> Timestamp {
+        indexer.catchUp()
+        let marked = (try? indexer.index.favorites(of: UserID(caller.uid))) ?? []
+        return marked.first { targets.access.may(caller, $0.path, R_OK) }?.added ?? Timestamp(nanoseconds: 0)
+    }
+
     private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {
-        cache.listing(of: key, for: caller, isShown: isShown) {
-            var listing = VirtualListing(generation: indexer.generation.load(ordering: .relaxed))
-            for favorite in favorites(caller) {
-                guard let name = favorite.path.lastName else { continue }
-                listing.add(name, link(favorite))
-            }
-            return listing
+        cache.listing(of: key, for: caller, isShown: isShown) { makeListing(caller) }
+    }
+
+    private func makeListing(_ caller: Credentials) -> VirtualListing {
+        var listing = VirtualListing(generation: indexer.generation.load(ordering: .relaxed))
+        for favorite in favorites(caller) {
+            guard let name = favorite.path.lastName else { continue }
+            listing.add(name, link(favorite))
         }
+        return listing
     }
 
     private func link(_ favorite: Favorite) -> VirtualLink {
@@ -56,11 +65,21 @@ final class FavoritesFolder: VirtualItem {
         {
             return link(favorite)
         }
-        if let item = listing(caller, isShown: false)[name] { return item }
+        if let item = try listed(name, caller) { return item }
         guard let path = freshLinks.document(name, in: key, of: caller), let favorite = try? indexer.index.favorite(at: path, of: UserID(caller.uid)) else {
             throw .noSuchFileOrDirectory
         }
         return link(favorite)
+    }
+
+    /// Finds one name without a list where that costs less, as after each mark of a row of them.
+    private func listed(_ name: EntryName, _ caller: Credentials) throws(Errno) -> (any VirtualItem)? {
+        if let listing = cache.listingForLookup(of: key, for: caller, { makeListing(caller) }) { return listing[name] }
+        let user = UserID(caller.uid)
+        let marked = try indexer.ask { (index) throws(IndexError) in try index.favorites(of: user) }.filter { $0.path.lastName == name }
+        if let favorite = marked.first(where: { targets.access.may(caller, $0.path, R_OK) }) { return link(favorite) }
+        // Which has which number the list alone says.
+        return name.unnumbered == nil && name.bytes.count < EntryName.maximumLength ? nil : listing(caller, isShown: false)[name]
     }
 
     func links(_ caller: Credentials) -> VirtualListing? {

@@ -56,6 +56,18 @@ public struct DocumentType: Hashable, Sendable, CustomStringConvertible {
         return found.sorted { (depth[$0, default: 0], $1.name) > (depth[$1, default: 0], $0.name) }
     }
 
+    /// Whether the desktop's type database has it. O(types): some 1,000.
+    public var isRegistered: Bool {
+        guard let list = g_content_types_get_registered() else { return false }
+        defer { g_list_free_full(list, g_free) }
+        var next: UnsafeMutablePointer<GList>? = list
+        while let item = next {
+            if strcmp(item.pointee.data.assumingMemoryBound(to: CChar.self), name) == 0 { return true }
+            next = item.pointee.next
+        }
+        return false
+    }
+
     /// For a person: `PNG image`.
     public var explanation: String {
         guard let text = g_content_type_get_description(name) else { return name }

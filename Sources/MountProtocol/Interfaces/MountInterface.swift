@@ -8,10 +8,10 @@ public enum MountInterface {
     public static let undoTagRemoval = ServiceMethod<Empty, UndoReply>(name, "UndoTagRemoval", isLong: true, timeout: .seconds(60))
     public static let recents = ServiceMethod<RecentsRequest, RecentsReply>(name, "Recents", timeout: .seconds(60))
     public static let forgetRecents = ServiceMethod<ForgetRecents, Empty>(name, "ForgetRecents", timeout: .seconds(60))
-    public static let noteUses = ServiceMethod<NoteUses, Empty>(name, "NoteUses", timeout: .seconds(60))
+    public static let noteUses = ServiceMethod<NoteUses, Empty>(name, "NoteUses", isLong: true, timeout: .seconds(60))
     public static let favorites = ServiceMethod<Empty, FavoritesReply>(name, "Favorites", timeout: .seconds(60))
-    public static let addFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "AddFavorites", timeout: .seconds(60))
-    public static let removeFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "RemoveFavorites", timeout: .seconds(60))
+    public static let addFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "AddFavorites", isLong: true, timeout: .seconds(60))
+    public static let removeFavorites = ServiceMethod<FavoritePaths, FailedPaths>(name, "RemoveFavorites", isLong: true, timeout: .seconds(60))
     public static let tags = ServiceMethod<Empty, TagsReply>(name, "ListTags", isLong: true, timeout: .seconds(60))
 
     public struct StatusReply: Codable, Sendable {

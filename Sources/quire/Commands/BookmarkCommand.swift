@@ -55,11 +55,12 @@ struct BookmarkResolveCommand: ParsableCommand {
     @Flag(help: "Write JSON: an object with state (found, stale, deleted or forged) and path.") var json = false
 
     func run() throws {
-        var resolved = ResolvedBookmark(state: .forged)
-        for mount in try MountLocator.mountsOfCaller() {
-            resolved = try MountLocator.ask(mount, BookmarkInterface.resolve, .init(bookmark))
-            if resolved.state != .forged { break }
+        var (resolved, failure): (ResolvedBookmark, CommandFailure?) = (ResolvedBookmark(state: .forged), nil)
+        for mount in try MountLocator.mountsOfCaller() where resolved.state == .forged {
+            // A mount that is away may not be the one.
+            do throws(CommandFailure) { resolved = try MountLocator.ask(mount, BookmarkInterface.resolve, .init(bookmark)) } catch { failure = error }
         }
+        if resolved.state == .forged, let failure { throw failure }
         if json { Output.json(resolved) } else if let path = resolved.path { Output.line(path.bytes) }
         let (code, message): (Int32, String) =
             switch resolved.state {

@@ -71,9 +71,10 @@ struct FavoriteRemoveCommand: ParsableCommand {
     func run() throws {
         var failures = FavoriteFailures()
         for (mount, items) in try MountLocator.items(paths) {
-            failures.add(try MountLocator.ask(mount, MountInterface.removeFavorites, .init(items)).failures)
-            // The folder may be gone.
-            if sidebar { for item in items { failures.add(item.bytes) { $0.remove } } }
+            let failed = try MountLocator.ask(mount, MountInterface.removeFavorites, .init(items)).failures
+            failures.add(failed)
+            // Not what the user has bookmarked without Quire. The folder may be gone.
+            if sidebar { for item in items where !failed.contains(where: { $0.path == item }) { failures.add(item.bytes) { $0.remove } } }
         }
         try failures.report()
     }

@@ -66,7 +66,8 @@ struct RecentsForgetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Take documents off your recents.",
         discussion: """
-            The documents themselves stay. A document that is not among the recents is no error.
+            The documents themselves stay. A document that is not among the recents is no error. It is also taken off the list of GTK's and \
+            KDE's programs, unless a program keeps that entry to itself.
 
             Example:
               quire recents forget ~/Documents/secret.odt
@@ -79,6 +80,7 @@ struct RecentsForgetCommand: ParsableCommand {
     func run() throws {
         for (mount, documents) in try MountLocator.items(paths) {
             try MountLocator.ask(mount, MountInterface.forgetRecents, .init(documents))
+            try DesktopRecents()?.forget(documents.map(\.bytes))
         }
     }}
 

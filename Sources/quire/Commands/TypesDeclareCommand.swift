@@ -109,7 +109,7 @@ struct TypesTreeCommand: ParsableCommand {
         let derived = try TypeDatabase().derived()
         let bases = Set(derived.keys).subtracting(derived.values.flatMap { $0 })
         let branches = (type.map { [$0] } ?? bases.sorted()).map { Self.branch($0, derived, below: []) }
-        if let type, derived[type] == nil, DocumentType(type).explanation == type { throw CommandFailure("\(type): there is no such type") }
+        if let type, derived[type] == nil, !DocumentType(type).isRegistered { throw CommandFailure("\(type): there is no such type") }
         if json { return Output.json(branches) }
         for branch in branches { Self.show(branch, "") }
     }

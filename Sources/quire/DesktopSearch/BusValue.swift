@@ -24,11 +24,19 @@ indirect enum BusValue {
             let children = values.map { $0.made() }
             return children.withUnsafeBufferPointer { g_variant_new_tuple($0.baseAddress, UInt(bitPattern: $0.count)) }
         case .dictionary(let entries):
-            return Self.built("a{sv}", entries.map { g_variant_new_dict_entry(g_variant_new_string($0.0), g_variant_new_variant($0.1.made())) })
+            return Self.built(
+                "a{sv}",
+                entries.map { name, value in
+                    let made = value.made()
+                    let variant = g_variant_new_variant(made)
+                    // A serialized icon is no floating reference.
+                    if case .icon = value { g_variant_unref(made) }
+                    return g_variant_new_dict_entry(g_variant_new_string(name), variant)
+                })
         case .icon(let type):
             let icon = g_content_type_get_icon(type)
             defer { g_object_unref(UnsafeMutableRawPointer(icon)) }
-            return g_icon_serialize(icon) ?? g_variant_new_string("text-x-generic")
+            return g_icon_serialize(icon) ?? g_variant_ref_sink(g_variant_new_string("text-x-generic"))
         }
     }
 

@@ -1,6 +1,7 @@
 import CLinux
 import DocumentIndex
 import Glibc
+import MountClient
 import MountProtocol
 import StorePrimitives
 import SystemPackage

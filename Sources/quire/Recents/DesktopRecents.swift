@@ -4,12 +4,11 @@ import Glibc
 import MountClient
 import MountProtocol
 import StorePrimitives
+import SystemPackage
 
 /// The desktop's own list of documents used last (freedesktop.org, recently-used.xbel; GTK's and KDE's programs read and write it), kept
 /// alike with the recents of the user's mounts.
 struct DesktopRecents {
-    /// In which the list is.
-    let folder: String
     private let file: DesktopFile
     /// Of each mount so many of the newest are listed.
     private static let mostListed = 50
@@ -24,7 +23,6 @@ struct DesktopRecents {
     /// Nil if the user has no home folder of their own, or wants no such list.
     init?() {
         guard let data = try? StateFolders.userFolder("XDG_DATA_HOME", ".local/share"), Self.isWanted else { return nil }
-        folder = data
         file = DesktopFile(path: data + "/recently-used.xbel")
     }
 
@@ -40,19 +38,63 @@ struct DesktopRecents {
         return g_settings_get_boolean(settings, "remember-recent-files") != 0
     }
 
-    /// Tells the mounts what the desktop lists, and the desktop what the mounts list.
+    /// Tells the mounts what the desktop lists, and the desktop what the mounts list since this was done last: what a user has removed from the
+    /// desktop's list does not come back. A mount that does not answer keeps none of the others back.
     func synchronize(_ mounts: [MountTable.Entry]) throws(CommandFailure) {
-        let listed = try uses(in: try file.content())
+        let (listed, last, now) = (try uses(in: try file.content()), try Self.lastTime(), Double(time(nil)))
+        var failure: CommandFailure?
         for mount in mounts {
-            let prefix = mount.mountPoint + [UInt8(ascii: "/")]
-            let inside = listed.filter { $0.path.starts(with: prefix) }
-            try MountLocator.ask(mount, MountInterface.noteUses, .init(inside.map { RecentDocument(path: DocumentPath($0.path), used: $0.used) }))
-            let recents = try MountLocator.ask(mount, MountInterface.recents, .init(limit: Self.mostListed)).entries
-            try file.change { (content) throws(CommandFailure) in
-                try adding(recents.map { Use(path: $0.path.bytes, used: $0.used) }, to: content)
+            do throws(CommandFailure) {
+                let prefix = mount.mountPoint + [UInt8(ascii: "/")]
+                let inside = listed.filter { $0.path.starts(with: prefix) }.map { RecentDocument(path: DocumentPath($0.path), used: $0.used) }
+                try MountLocator.ask(mount, MountInterface.noteUses, .init(inside))
+                let recents = try MountLocator.ask(mount, MountInterface.recents, .init(limit: Self.mostListed)).entries.filter { $0.used > last }
+                try file.change { (content) throws(CommandFailure) in
+                    try adding(recents.map { Use(path: $0.path.bytes, used: $0.used) }, to: content)
+                }
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+        try Self.note(now)
+    }
+
+    /// Takes documents off the desktop's list, but for entries that a program keeps to itself.
+    func forget(_ paths: [[UInt8]]) throws(CommandFailure) {
+        try file.change { (content) throws(CommandFailure) in
+            let list = try loaded(content)
+            defer { g_bookmark_file_free(list) }
+            var isChanged = false
+            for uri in paths.map({ DesktopURI.uri(ofPath: $0) }) where g_bookmark_file_has_item(list, uri) != 0 {
+                if g_bookmark_file_get_is_private(list, uri, nil) == 0, g_bookmark_file_remove_item(list, uri, nil) != 0 { isChanged = true }
             }
+            return isChanged ? try Self.text(of: list, path) : nil
         }
     }
+
+    // MARK: - When it was done last
+
+    private static func mark() throws(CommandFailure) -> (folder: String, file: String) {
+        let folder = try StateFolders.userFolder("XDG_STATE_HOME", ".local/state") + "/quire"
+        return (folder, folder + "/recents.synchronized")
+    }
+
+    /// In seconds since 1970; 0 for never.
+    private static func lastTime() throws(CommandFailure) -> Double {
+        let content = FileSystem.contents(try mark().file) ?? []
+        return Double(String(decoding: content, as: UTF8.self)) ?? 0
+    }
+
+    private static func note(_ time: Double) throws(CommandFailure) {
+        let (folder, path) = try mark()
+        do throws(Errno) {
+            try FileSystem.makeFolders(folder, mode: 0o700)
+            try WholeFile.replace(path, with: Array("\(time)".utf8))
+        } catch {
+            throw CommandFailure("\(path): \(error)")
+        }
+    }
+
+    // MARK: - The list
 
     /// What is listed, but for what a program keeps to itself.
     func uses(in content: [UInt8]) throws(CommandFailure) -> [Use] {
@@ -94,7 +136,10 @@ struct DesktopRecents {
             g_bookmark_file_set_modified_date_time(list, uri, time)
             isChanged = true
         }
-        guard isChanged else { return nil }
+        return isChanged ? try Self.text(of: list, path) : nil
+    }
+
+    private static func text(of list: OpaquePointer?, _ path: String) throws(CommandFailure) -> [UInt8] {
         var length: gsize = 0
         guard let text = g_bookmark_file_to_data(list, &length, nil) else { throw CommandFailure("\(path): cannot be written") }
         defer { g_free(text) }

@@ -10,13 +10,13 @@ struct RecentsKeeper {
 
     /// Does not return, unless there is nothing to keep alike.
     func run() {
-        guard let recents = DesktopRecents() else { return }
+        guard let folder = try? StateFolders.userFolder("XDG_DATA_HOME", ".local/share") else { return }
         let events = UInt32(truncatingIfNeeded: IN_MOVED_TO | IN_CLOSE_WRITE)
         let changes = Descriptor(owning: inotify_init1(Int32(truncatingIfNeeded: IN_CLOEXEC)))
-        guard changes.number >= 0, inotify_add_watch(changes.number, recents.folder, events) >= 0 else { return }
+        guard changes.number >= 0, inotify_add_watch(changes.number, folder, events) >= 0 else { return }
         while true {
             // A mount that does not answer has its turn with the next change.
-            try? recents.synchronize((try? MountLocator.mountsOfCaller()) ?? [])
+            try? DesktopRecents()?.synchronize((try? MountLocator.mountsOfCaller()) ?? [])
             guard waitForChange(changes) else { return }
             usleep(Self.pause)
         }

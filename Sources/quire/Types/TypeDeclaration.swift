@@ -19,23 +19,33 @@ struct TypeDeclaration {
     /// Throws what is wrong with the text.
     init(_ content: [UInt8]) throws(CommandFailure) {
         text = XMLText(content: content)
-        let starts = try text.starts("type")
-        guard starts.first?.element == "mime-info" else { throw CommandFailure("does not begin with the element mime-info") }
+        let named = try Self.names(in: text)
         var types: [String] = []
-        for start in starts where start.element == "mime-type" {
-            guard let value = start.value, let type = String(validating: value, as: UTF8.self), Self.isType(type) else {
-                throw CommandFailure("has an element mime-type without a type such as application/x-sketch")
-            }
-            if !types.contains(type) { types.append(type) }
+        for name in named {
+            guard let name else { throw CommandFailure("has an element mime-type without a type such as application/x-sketch") }
+            if !types.contains(name) { types.append(name) }
         }
         guard !types.isEmpty else { throw CommandFailure("declares no type: there is no element mime-type") }
         self.types = types
     }
 
+    /// The types that any file declares, without those whose names are none.
+    static func types(in content: [UInt8]) -> [String] { ((try? names(in: XMLText(content: content))) ?? []).compactMap { $0 } }
+
+    /// Nil for each name that is none.
+    private static func names(in text: XMLText) throws(CommandFailure) -> [String?] {
+        let starts = try text.starts("type")
+        guard starts.first?.element == "mime-info" else { throw CommandFailure("does not begin with the element mime-info") }
+        return starts.filter { $0.element == "mime-type" }.map { start in
+            start.value.flatMap { String(validating: $0, as: UTF8.self) }.flatMap { isType($0) ? $0 : nil }
+        }
+    }
+
     private static func isType(_ text: String) -> Bool {
         let halves = text.split(separator: "/", omittingEmptySubsequences: false)
         return halves.count == 2 && halves.allSatisfy { half in
-            !half.isEmpty && half.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber || "!#$&^_.+-".contains($0)) }
+            guard let first = half.first, first.isASCII, first.isLetter || first.isNumber else { return false }
+            return half.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "!#$&^_.+-".contains($0)) }
         }
     }
 
@@ -75,8 +85,8 @@ struct TypeDatabase {
             for name in FileSystem.entries(Array(folder.utf8)) ?? [] where name.suffix(4).elementsEqual(".xml".utf8) {
                 let name = String(decoding: name, as: UTF8.self)
                 if name.hasPrefix(Self.prefix(.imported)) { continue }
-                guard let content = FileSystem.contents("\(folder)/\(name)"), let declaration = try? TypeDeclaration(content) else { continue }
-                for type in declaration.types where found[type] == nil { found[type] = "\(folder)/\(name)" }
+                guard let content = FileSystem.contents("\(folder)/\(name)") else { continue }
+                for type in TypeDeclaration.types(in: content) where found[type] == nil { found[type] = "\(folder)/\(name)" }
             }
         }
         return found

@@ -25,16 +25,19 @@ struct XMLText {
             }
             known.starts.append(Start(element: String(cString: element), value: value))
         }
-        var error: UnsafeMutablePointer<GError>?
-        defer { g_clear_error(&error) }
-        let context = g_markup_parse_context_new(&parser, GMarkupParseFlags(rawValue: 0), Unmanaged.passUnretained(found).toOpaque(), nil)
-        defer { g_markup_parse_context_free(context) }
-        let isWhole = content.withUnsafeBytes {
-            g_markup_parse_context_parse(context, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count, &error) != 0
+        // GLib keeps the pointer as long as it parses.
+        let failure = withUnsafePointer(to: &parser) { parser -> String? in
+            var error: UnsafeMutablePointer<GError>?
+            defer { g_clear_error(&error) }
+            let context = g_markup_parse_context_new(parser, GMarkupParseFlags(rawValue: 0), Unmanaged.passUnretained(found).toOpaque(), nil)
+            defer { g_markup_parse_context_free(context) }
+            let isWhole = content.withUnsafeBytes {
+                g_markup_parse_context_parse(context, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count, &error) != 0
+            }
+            if isWhole, g_markup_parse_context_end_parse(context, &error) != 0 { return nil }
+            return error.map { String(cString: $0.pointee.message) } ?? "is no XML"
         }
-        guard isWhole, g_markup_parse_context_end_parse(context, &error) != 0 else {
-            throw CommandFailure(error.map { String(cString: $0.pointee.message) } ?? "is no XML")
-        }
+        if let failure { throw CommandFailure(failure) }
         return withExtendedLifetime(found) { found.starts }
     }
 
@@ -53,14 +56,19 @@ struct XMLText {
             let text = Array("<all>".utf8) + content.prefix(element.upperBound).dropFirst(element.lowerBound) + Array("</all>".utf8)
             let values = try XMLText(content: text).starts(attribute).filter { $0.element == name }.compactMap(\.value)
             guard let value = values.first, wanted(value) else { continue }
-            kept += content.prefix(element.lowerBound).dropFirst(last)
-            last = element.upperBound + content.dropFirst(element.upperBound).prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }.count
+            // With the rest of its lines, if nothing else is in them.
+            let before = content.prefix(element.lowerBound).dropFirst(last)
+            kept += before.dropLast(before.reversed().prefix { $0 == UInt8(ascii: " ") }.count)
+            last = element.upperBound + (content.dropFirst(element.upperBound).first == UInt8(ascii: "\n") ? 1 : 0)
         }
         return XMLText(content: kept + content.dropFirst(last))
     }
 
+    /// XML has no control characters but three: others are U+FFFD.
     static func escaped(_ text: some Sequence<UInt8>) -> String {
-        let escaped = withCString(Array(text)) { text in
+        let replacement = Array("\u{FFFD}".utf8)
+        let allowed = text.flatMap { $0 < 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D ? replacement : [$0] }
+        let escaped = withCString(allowed) { text in
             g_utf8_make_valid(text, -1).map { valid in
                 defer { g_free(valid) }
                 return g_markup_escape_text(valid, -1)

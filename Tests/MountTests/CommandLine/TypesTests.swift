@@ -36,7 +36,7 @@ extension MountTests {
                 [ "$(quire types tree application/x-sketch)" = "application/x-sketch (Sketch)
                   application/x-sketchy (Sketchy)" ]
                 quire types tree --json application/zip | jq -e '.[0].derived | map(.type) | index("application/x-sketch")' >/dev/null
-                quire types tree | grep -q '^text/plain '
+                quire types tree >"$T/tree"; grep -q '^text/plain ' "$T/tree"
                 quire types forget sketch.xml; [ "$(quire types --json a.sketch | jq -r '.[0].type')" != application/x-sketch ]
                 expect_fails quire types forget sketch.xml 2>/dev/null; expect_fails quire types tree application/x-sketch 2>/dev/null
                 """#)
@@ -88,7 +88,7 @@ extension MountTests {
                 echo '<mime-info' >"$T/a.xml"; refused a.xml 'Document ended unexpectedly'
                 echo '<other/>' >"$T/b.xml"; refused b.xml 'does not begin with the element mime-info'
                 echo '<mime-info></mime-info>' >"$T/c.xml"; refused c.xml 'declares no type'
-                declaration 'Application/X,*.x,text/plain,X' >"$T/d.xml"; refused d.xml 'without a type such as'
+                declaration 'application/,*.x,text/plain,X' >"$T/d.xml"; refused d.xml 'without a type such as'
                 declaration '../x,*.x,text/plain,X' >"$T/e.xml"; refused e.xml 'without a type such as'
                 declaration 'a/b,*.x,text/plain,X' >"$T/f.txt"; refused f.txt 'does not end in .xml'
                 refused nothing.xml 'cannot be read'; head -c 2000000 /dev/zero >"$T/g.xml"; refused g.xml 'longer than'

@@ -8,7 +8,10 @@ extension MountTests {
 
         /// Defines `resolves STATUS PATH`: what resolving $bookmark is to exit with, and to print.
         private static let functions = """
-            resolves() { expect_equal "$(quire bookmark resolve "$bookmark" 2>"$T/said"; echo $?)" "${2:+$M/$2$'\\n'}$1"; }
+            resolves() {
+                local code=0 found; found=$(quire bookmark resolve "$bookmark" 2>"$T/said") || code=$?
+                expect_equal "$code $found" "$1 ${2:+$M/$2}"
+            }
             bookmark=$(quire bookmark create a/doc); [[ $bookmark =~ ^[A-Za-z0-9_-]{80,400}$ ]]
 
             """

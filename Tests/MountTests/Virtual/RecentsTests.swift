@@ -134,47 +134,53 @@ extension MountTests {
             }
         }
 
-        /// With GLib's own reader and writer, as GTK's programs use them.
+        /// The list is as GTK's programs write it.
         @Test(arguments: Account.allCases)
         func theyAreExchangedWithTheDesktops(account: Account) throws {
             try withMount(account, prepare: Self.documents + "; for n in e f g; do echo $n >$n; done") { (mount: Mount) throws in
                 try mount.scanned()
                 let found = try mount.python(#"""
-                    import os, subprocess, time
-                    from gi.repository import GLib
+                    import datetime, os, subprocess, urllib.parse
+                    import xml.etree.ElementTree as tree
                     M, home = os.environ["M"], os.environ["T"] + "/home"
                     list = home + "/data/recently-used.xbel"
                     os.makedirs(home + "/data", mode=0o700)
-                    env = dict(os.environ, HOME=home, XDG_DATA_HOME=home + "/data", GSETTINGS_BACKEND="memory")
-                    def sync(): subprocess.run(["quire", "recents", "sync"], env=env, check=True, cwd=M)
-                    def recents(): return [os.path.basename(line) for line in subprocess.check_output(["quire", "recents"], cwd=M, text=True).splitlines()]
-                    def uri(name): return GLib.filename_to_uri(f"{M}/{name}")
-                    file, past = GLib.BookmarkFile(), GLib.DateTime.new_now_utc().add_hours(-1)
-                    for name in "a", "e", "f", "/etc/passwd", "nothing":
-                        file.set_mime_type(uri(name) if name[0] != "/" else "file://" + name, "text/plain")
-                        file.add_application(uri(name) if name[0] != "/" else "file://" + name, "gedit", "gedit %u")
-                    file.set_visited_date_time(uri("a"), past); file.set_visited_date_time(uri("e"), past.add_minutes(-1))
-                    file.set_is_private(uri("f"), True); file.set_title(uri("e"), "A title")
-                    file.to_file(list)
+                    env = dict(os.environ, HOME=home, XDG_DATA_HOME=home + "/data", XDG_STATE_HOME=home + "/state", QUIRE_STATE_HOME=os.environ.get("QUIRE_STATE_HOME", ""))
+                    def quire(*words): return subprocess.run(["quire", "recents", *words], env=env, check=True, cwd=M, stdout=subprocess.PIPE, text=True).stdout
+                    def recents(): return [os.path.basename(line) for line in quire().splitlines()]
+                    def uri(name): return "file://" + urllib.parse.quote(name if name[0] == "/" else f"{M}/{name}")
+                    spaces = 'xmlns:bookmark="http://www.freedesktop.org/standards/desktop-bookmarks" xmlns:mime="http://www.freedesktop.org/standards/shared-mime-info"'
+                    def entry(name, minutes, extra="", title=""):
+                        time = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+                        return f'<bookmark href="{uri(name)}" added="{time}" modified="{time}" visited="{time}">{title}<info><metadata owner="http://freedesktop.org"><mime:mime-type type="text/plain"/>' \
+                            f'<bookmark:applications><bookmark:application name="gedit" exec="&apos;gedit %u&apos;" modified="{time}" count="1"/></bookmark:applications>{extra}</metadata></info></bookmark>'
+                    open(list, "w").write(f'<?xml version="1.0" encoding="UTF-8"?>\n<xbel version="1.0" {spaces}>' + entry("a", 60) + entry("e", 61, title="<title>A title</title>")
+                        + entry("f", 1, "<bookmark:private/>") + entry("/etc/passwd", 1) + entry("nothing", 1) + "</xbel>")
                     with open(M + "/b", "a") as document: document.write("used")
-                    sync()
+                    quire("sync")
                     print(recents())
-                    file = GLib.BookmarkFile(); file.load_from_file(list)
-                    uris = [one.replace("file://" + M + "/", "") for one in file.get_uris()]
-                    print(sorted(uris), file.get_mime_type(uri("b")), file.get_applications(uri("b")), file.get_title(uri("e")), file.get_applications(uri("e")))
-                    print(file.get_is_private(uri("f")), file.get_applications(uri("f")))
+                    def listed():
+                        found = {}
+                        for one in tree.parse(list).getroot().iter("bookmark"):
+                            apps = [app.get("name") for app in one.iter("{http://www.freedesktop.org/standards/desktop-bookmarks}application")]
+                            found[urllib.parse.unquote(one.get("href")).replace("file://" + M + "/", "")] = (one.findtext("title"), apps)
+                        return found
+                    print(sorted(listed().items()))
                     before = os.stat(list).st_mtime_ns
-                    sync()
+                    quire("sync")
                     print(os.stat(list).st_mtime_ns == before)
-                    # Forgotten here, and not told again by what the desktop has not used since.
+                    # What was forgotten in either list does not come back.
+                    quire("forget", "a", "b"); quire("sync"); print(recents(), "a" in listed(), "b" in listed())
+                    open(list, "w").write(f'<?xml version="1.0" encoding="UTF-8"?>\n<xbel version="1.0" {spaces}></xbel>'); quire("sync"); print(listed())
                     open(list, "w").write("no list"); failed = subprocess.run(["quire", "recents", "sync"], env=env, capture_output=True, text=True, cwd=M)
                     print(failed.returncode, "left as it is" in failed.stderr, open(list).read())
                     """#)
                 #expect(found == """
                     ['b', 'a', 'e']
-                    ['/etc/passwd', 'a', 'b', 'e', 'f', 'nothing'] text/plain ['Quire'] A title ['gedit']
-                    True ['gedit']
+                    [('/etc/passwd', (None, ['gedit'])), ('a', (None, ['gedit'])), ('b', (None, ['Quire'])), ('e', ('A title', ['gedit'])), ('f', (None, ['gedit'])), ('nothing', (None, ['gedit']))]
                     True
+                    ['e'] False False
+                    {}
                     1 True no list
                     """)
             }
