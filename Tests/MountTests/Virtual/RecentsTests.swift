@@ -177,7 +177,7 @@ extension MountTests {
                     """#)
                 #expect(found == """
                     ['b', 'a', 'e']
-                    [('/etc/passwd', (None, ['gedit'])), ('a', (None, ['gedit'])), ('b', (None, ['Quire'])), ('e', ('A title', ['gedit'])), ('f', (None, ['gedit'])), ('nothing', (None, ['gedit']))]
+                    [('a', (None, ['gedit'])), ('b', (None, ['Quire'])), ('e', ('A title', ['gedit'])), ('f', (None, ['gedit'])), ('file:///etc/passwd', (None, ['gedit'])), ('nothing', (None, ['gedit']))]
                     True
                     ['e'] False False
                     {}
