@@ -25,9 +25,23 @@ struct QuireCommand: ParsableCommand {
         ],
         defaultSubcommand: MountCommand.self)
 
+    /// The argument parser takes the square of the number of arguments: of very many paths, which stand last, most are added to the command
+    /// afterwards.
+    private static func parsed() throws -> any ParsableCommand {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let others = arguments.reversed().prefix { !$0.hasPrefix("-") }.count - mostParsed
+        guard others > 0, var command = try? parseAsRoot(arguments.dropLast(others)) as? any TakesManyPaths else { return try parseAsRoot() }
+        let paths = arguments.suffix(others).compactMap { PathArgument(argument: $0) }
+        guard paths.count == others else { return try parseAsRoot() }
+        command.paths += paths
+        return command
+    }
+
+    private static let mostParsed = 200
+
     static func main() {
         do {
-            var command = try parseAsRoot()
+            var command = try parsed()
             try command.run()
         } catch let failure as CommandFailure {
             Output.error("quire: \(failure.message)")
@@ -36,4 +50,9 @@ struct QuireCommand: ParsableCommand {
             exit(withError: error)
         }
     }
+}
+
+/// A command whose last arguments are paths, any number of them.
+protocol TakesManyPaths: ParsableCommand {
+    var paths: [PathArgument] { get set }
 }

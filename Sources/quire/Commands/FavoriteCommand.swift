@@ -22,7 +22,7 @@ struct FavoriteCommand: ParsableCommand {
         subcommands: [FavoriteAddCommand.self, FavoriteRemoveCommand.self, FavoriteListCommand.self, FavoriteImportCommand.self])
 }
 
-struct FavoriteAddCommand: ParsableCommand {
+struct FavoriteAddCommand: TakesManyPaths {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Mark documents and folders as favorites.",
         discussion: """
@@ -52,7 +52,7 @@ struct FavoriteAddCommand: ParsableCommand {
     }
 }
 
-struct FavoriteRemoveCommand: ParsableCommand {
+struct FavoriteRemoveCommand: TakesManyPaths {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Take the marks off favorites.",
         discussion: """

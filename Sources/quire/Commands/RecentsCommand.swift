@@ -62,7 +62,7 @@ struct RecentsListCommand: ParsableCommand {
     }
 }
 
-struct RecentsForgetCommand: ParsableCommand {
+struct RecentsForgetCommand: TakesManyPaths {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Take documents off your recents.",
         discussion: """

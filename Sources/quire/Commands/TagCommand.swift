@@ -24,7 +24,7 @@ struct TagCommand: ParsableCommand {
         ])
 }
 
-struct TagAddCommand: ParsableCommand {
+struct TagAddCommand: TakesManyPaths {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a tag to documents.",
         discussion: """
@@ -45,7 +45,7 @@ struct TagAddCommand: ParsableCommand {
     }
 }
 
-struct TagRemoveCommand: ParsableCommand {
+struct TagRemoveCommand: TakesManyPaths {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a tag from documents.",
         discussion: """

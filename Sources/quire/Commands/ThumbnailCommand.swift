@@ -5,7 +5,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-struct ThumbnailCommand: ParsableCommand {
+struct ThumbnailCommand: TakesManyPaths {
     static let configuration = CommandConfiguration(
         commandName: "thumbnail",
         abstract: "Draw documents as small pictures.",

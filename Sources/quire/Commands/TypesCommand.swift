@@ -27,7 +27,7 @@ struct TypesCommand: ParsableCommand {
         defaultSubcommand: TypesShowCommand.self)
 }
 
-struct TypesShowCommand: ParsableCommand {
+struct TypesShowCommand: TakesManyPaths {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show what type a document has, and who draws it.",

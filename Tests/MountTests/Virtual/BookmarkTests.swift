@@ -31,7 +31,7 @@ extension MountTests {
                 mv a/doc b/else; resolves 0 b/else
                 mv b c; resolves 0 c/else
                 echo another >a/doc; resolves 0 c/else
-                (cd "$S"; mv c/else beneath); until [ -e beneath ]; do sleep 0.01; done; resolves 0 beneath
+                (cd "$S"; mv c/else beneath); until [ "$(quire bookmark resolve "$bookmark" 2>/dev/null)" = "$M/beneath" ]; do sleep 0.01; done; resolves 0 beneath
                 cd /; quire unmount "$M"; mkdir "$S/deep"; mv "$S/beneath" "$S/deep/last"; quire mount "$S" "$M" -o restart=off; cd "$M"
                 until [ "$(quire status --json . | jq -r .gather.state)" = done ]; do sleep 0.02; done
                 resolves 0 deep/last
