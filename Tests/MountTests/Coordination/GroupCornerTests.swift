@@ -132,8 +132,8 @@ extension MountTests {
         func whoIsLateSavesForItself(kind: SaveMount) throws {
             try run(kind, """
                 for n in 1 2 3 4 5 6; do
-                    inside <<<"(sleep 0.0$n; echo late \\$BASHPID >one) >/dev/null 2>&1 & echo at once >two"
-                    eventually grep -q late one; [ "$(cat two)" = 'at once' ]
+                    inside <<<"(sleep 0.0$n; echo late \\$BASHPID >one) >/dev/null 2>\"$T/late\" & echo at once >two"
+                    until grep -q late one; do if [ -s "$T/late" ]; then cat "$T/late" one; exit 1; fi; sleep 0.02; done; [ "$(cat two)" = 'at once' ]
                     inside <<<'echo next >one'; [ "$(cat one)" = next ]
                 done
                 """)
