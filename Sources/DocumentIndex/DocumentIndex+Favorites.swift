@@ -10,7 +10,7 @@ public struct Favorite: Sendable, Equatable {
     public init(path: StorePath, isFolder: Bool, added: Timestamp) { (self.path, self.isFolder, self.added) = (path, isFolder, added) }
 }
 
-/// What users have marked; `.favorites` lists it. A mark stays with its document or folder when that is moved or replaced by a save.
+/// Favorites of users; `.favorites` lists them. A mark stays with its document or folder when that is moved or replaced by a save.
 extension DocumentIndex {
     /// Documents that are there, and folders, which may be gone; the one that was marked last comes first. O(favorites).
     public func favorites(of user: UserID) throws(IndexError) -> [Favorite] {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import StorePrimitives
 
-/// What each user has marked, on the connection it was made for, inside the caller's transaction. A document is known by its id; a folder by
+/// The marks of users, on the connection it was made for, inside the caller's transaction. A document is known by its id; a folder by
 /// its path, as only folders that hold documents have rows.
 struct FavoriteTable {
     let db: Database
@@ -39,7 +39,7 @@ struct FavoriteTable {
         }
     }
 
-    /// What was at a path, and in it, is gone. Documents that left keep their marks until they are forgotten.
+    /// The document or folder at a path is gone, with all in it. Documents that left keep their marks until they are forgotten.
     func drop(_ path: StorePath) throws {
         let range = path.rangeInside
         try db.run(

@@ -1,7 +1,7 @@
 import DocumentIndex
 import StorePrimitives
 
-/// What is noted of a document so that it is found again, wherever it has been moved.
+/// The facts by which a document is found again, wherever it has been moved.
 struct Bookmark: Equatable {
     /// Of the index, with the document's id in it.
     let epoch: Int64

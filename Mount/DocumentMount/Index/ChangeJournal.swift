@@ -132,7 +132,7 @@ final class ChangeJournal: Sendable {
     func touched(_ node: Node, by caller: Caller, _ event: StoreEvent.Kind? = .attributesChanged, isIndexed: Bool) {
         guard !node.isStaged, let path = node.path else { return }
         if let event { events.tell(event, path, in: node.currentLink?.parent.identity, by: .caller(caller)) }
-        // What users may read may be something else now.
+        // Users may be able to read other documents now.
         if isIndexed { append(.present(path)) } else { onChange?() }
     }
 

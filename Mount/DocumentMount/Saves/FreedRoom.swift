@@ -20,7 +20,7 @@ final class FreedRoom: Sendable {
             room.count.add(1, ordering: .relaxed)
         }
 
-        /// What held it until now has let go of it.
+        /// The program that held the file until now has closed it.
         func renew() { room.lastBegun.store(SaveService.now, ordering: .relaxed) }
 
         deinit {

@@ -41,7 +41,7 @@ final class LiveSearch: SearchFeed {
     }
 
     func next() throws(ServiceFailure) -> ResultChanges? {
-        // Whoever sends a reply asks for the next one at once.
+        // The service asks for the next reply as soon as it has sent one.
         guard mount.liveSearches.isDue(id) else { return nil }
         let begun = cl_monotonic_ns()
         let isFirst = state.withLock { $0.last == nil }

@@ -3,7 +3,7 @@ public import MountProtocol
 import StorePrimitives
 import SystemPackage
 
-/// What a user has marked, for the user who asks.
+/// Favorites, for the user who asks.
 extension MountedStore {
     public func favorites(for peer: Peer) throws(ServiceFailure) -> [FavoriteItem] {
         favorites.favorites(Credentials(peer)).map {

@@ -7,10 +7,10 @@ import SystemPackage
 
 /// `.favorites`: links to the documents and folders that the caller has marked; a link's time is when. `ln -s` marks one, `rm` takes the mark
 /// away; what the link leads to is not changed.
-final class FavoritesFolder: VirtualItem {
-    private let indexer: Indexer
+final class FavoritesFolder: LinkFolder {
+    let indexer: Indexer
     let targets: LinkTargets
-    private let cache: ListingCache
+    let cache: ListingCache
     private let freshLinks = FreshLinks()
 
     init(indexer: Indexer, targets: LinkTargets, shares: UserShares) {
@@ -28,23 +28,22 @@ final class FavoritesFolder: VirtualItem {
 
     /// The caller's favorites that are there and that the caller may read; the one that was marked last comes first.
     func favorites(_ caller: Credentials) -> [Favorite] {
-        indexer.catchUp()
-        let marked = (try? indexer.index.favorites(of: UserID(caller.uid))) ?? []
+        let marked = marked(caller)
         return zip(marked, targets.access.filter(marked.map(\.path), caller)).filter(\.1).map(\.0)
     }
 
     /// When the caller last marked something that is there still.
     private func newest(_ caller: Credentials) -> Timestamp {
+        marked(caller).first { targets.access.may(caller, $0.path, R_OK) }?.added ?? Timestamp(nanoseconds: 0)
+    }
+
+    /// Whether the caller may read them or not.
+    private func marked(_ caller: Credentials) -> [Favorite] {
         indexer.catchUp()
-        let marked = (try? indexer.index.favorites(of: UserID(caller.uid))) ?? []
-        return marked.first { targets.access.may(caller, $0.path, R_OK) }?.added ?? Timestamp(nanoseconds: 0)
+        return (try? indexer.index.favorites(of: UserID(caller.uid))) ?? []
     }
 
-    private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {
-        cache.listing(of: key, for: caller, isShown: isShown) { makeListing(caller) }
-    }
-
-    private func makeListing(_ caller: Credentials) -> VirtualListing {
+    func makeListing(_ caller: Credentials) -> VirtualListing {
         var listing = VirtualListing(generation: indexer.generation.load(ordering: .relaxed))
         for favorite in favorites(caller) {
             guard let name = favorite.path.lastName else { continue }
@@ -80,16 +79,6 @@ final class FavoritesFolder: VirtualItem {
         if let favorite = marked.first(where: { targets.access.may(caller, $0.path, R_OK) }) { return link(favorite) }
         // Which has which number the list alone says.
         return name.unnumbered == nil && name.bytes.count < EntryName.maximumLength ? nil : listing(caller, isShown: false)[name]
-    }
-
-    func links(_ caller: Credentials) -> VirtualListing? {
-        indexer.catchUp()
-        return listing(caller, isShown: false)
-    }
-
-    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        indexer.catchUp()
-        return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
     }
 
     // MARK: Changes

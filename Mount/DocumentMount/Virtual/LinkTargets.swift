@@ -3,7 +3,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// What in the store symbolic links lead to that users make in virtual folders.
+/// Finds the documents and folders of the store to which symbolic links lead that users make in virtual folders.
 struct LinkTargets: Sendable {
     let access: AccessChecker
     /// Absolute paths that lead into the store, for links made by absolute paths.
@@ -28,7 +28,7 @@ struct LinkTargets: Sendable {
         return item(at: path, caller)
     }
 
-    /// What is at a path, if it is a document or a folder. One answer for what is not there and what the caller may not read.
+    /// The document or folder at a path. Nil for anything else, and alike for a path where nothing is and one that the caller may not read.
     func item(at path: StorePath, _ caller: Credentials) -> (path: StorePath, isFolder: Bool)? {
         guard !path.isRoot, let held = access.held(path, by: caller, R_OK), let status = try? FileStatus(of: held) else { return nil }
         switch status.st.st_mode & S_IFMT {

@@ -6,8 +6,8 @@ import Synchronization
 import SystemPackage
 
 /// `.recents`: links to the documents the caller used last, newest first; a link's time is when. `rm` forgets one.
-final class RecentsFolder: VirtualItem {
-    private let indexer: Indexer
+final class RecentsFolder: LinkFolder {
+    let indexer: Indexer
     let access: AccessChecker
     let cache: ListingCache
     /// What a person looks through; `quire recents --limit` shows more.
@@ -48,15 +48,13 @@ final class RecentsFolder: VirtualItem {
         }
     }
 
-    private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {
-        cache.listing(of: key, for: caller, isShown: isShown) {
-            var listing = VirtualListing(generation: indexer.generation.load(ordering: .relaxed))
-            for use in accessible(caller, limit: Self.shown) {
-                guard let name = use.path.lastName else { continue }
-                listing.add(name, link(use))
-            }
-            return listing
+    func makeListing(_ caller: Credentials) -> VirtualListing {
+        var listing = VirtualListing(generation: indexer.generation.load(ordering: .relaxed))
+        for use in accessible(caller, limit: Self.shown) {
+            guard let name = use.path.lastName else { continue }
+            listing.add(name, link(use))
         }
+        return listing
     }
 
     private func link(_ use: RecentUse) -> VirtualLink {
@@ -74,16 +72,6 @@ final class RecentsFolder: VirtualItem {
         }
         guard let item = listing(caller, isShown: false)[name] else { throw .noSuchFileOrDirectory }
         return item
-    }
-
-    func links(_ caller: Credentials) -> VirtualListing? {
-        indexer.catchUp()
-        return listing(caller, isShown: false)
-    }
-
-    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        indexer.catchUp()
-        return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
     }
 
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {

@@ -6,8 +6,10 @@ import SystemPackage
 
 /// A folder of `.tags`: `.tags` itself, a tag, or several joined by `+`. It shows links to the documents that have all of its
 /// tags, and the tags nested in it as folders.
-final class TagFolder: VirtualItem {
+final class TagFolder: LinkFolder {
     private let shared: TagFolders
+    var indexer: Indexer { shared.indexer }
+    var cache: ListingCache { shared.cache }
     /// Empty for `.tags` itself.
     let tags: [Tag]
     /// The name below `.tags`, as browsed.
@@ -27,16 +29,6 @@ final class TagFolder: VirtualItem {
         attributes(
             inode: inode, mode: 0o777, links: 2,
             modified: timespec(Timestamp(nanoseconds: shared.lastChange(for: caller))))
-    }
-
-    func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
-        shared.indexer.catchUp()
-        return listing(caller, isShown: true).entries.map { ($0.name, $0.item) }
-    }
-
-    func links(_ caller: Credentials) -> VirtualListing? {
-        shared.indexer.catchUp()
-        return listing(caller, isShown: false)
     }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
@@ -61,11 +53,7 @@ final class TagFolder: VirtualItem {
         return current(item, caller)
     }
 
-    private func listing(_ caller: Credentials, isShown: Bool) -> VirtualListing {
-        shared.cache.listing(of: key, for: caller, isShown: isShown) { makeListing(caller) }
-    }
-
-    private func makeListing(_ caller: Credentials) -> VirtualListing {
+    func makeListing(_ caller: Credentials) -> VirtualListing {
         var listing = VirtualListing(generation: shared.generation)
         for tag in subtags(caller) {
             guard let name = tag.components.last else { continue }

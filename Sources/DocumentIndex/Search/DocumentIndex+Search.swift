@@ -16,7 +16,7 @@ public enum SearchOrder: String, CaseIterable, Sendable {
 
 /// The users that a search is about.
 public struct SearchUsers: Sendable {
-    /// Who searches.
+    /// The user who searches.
     public let asker: UserID?
     /// Those whom the query names (`QueryExpression.writers`).
     public let named: [String: UserID]

@@ -40,7 +40,7 @@ public struct MetadataUpdate: Hashable, Sendable {
 /// The results of a query, from ``MetadataQuery/updates``: first all of them, then, each time that something has changed, those of now
 /// with the differences. Ends with its task.
 ///
-/// Whoever takes updates slowly gets fewer: each has all that has changed since the one before. If the mount's daemon dies, the sequence
+/// A program that takes updates slowly gets fewer: each has all that has changed since the one before. If the mount's daemon dies, the sequence
 /// goes on when the mount is back.
 public struct MetadataUpdates: AsyncSequence, Sendable {
     public typealias Element = MetadataUpdate
@@ -63,7 +63,7 @@ public struct MetadataUpdates: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(feed: MetadataFeed(query)) }
 }
 
-/// What one iterator has been told.
+/// The results as one iterator has been told of them.
 private final class MetadataFeed: Sendable {
     private struct State {
         var connection: ServiceConnection?

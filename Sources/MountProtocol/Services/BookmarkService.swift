@@ -1,4 +1,4 @@
-/// What the daemon answers for `org.quire.Bookmarks`.
+/// The methods of `org.quire.Bookmarks`, as the daemon carries them out.
 public protocol BookmarkService: Sendable {
     /// A text by which a document is found again. Throws `.notFound` for what is no document that the peer's user may read.
     func createBookmark(_ path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> String

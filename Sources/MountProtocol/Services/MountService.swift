@@ -24,7 +24,7 @@ public protocol MountService: RecoverService, EventService, ClaimService, Presen
     /// Notes that the peer's user has used documents; what is not there, or the user may not read, or later than now, is passed over.
     func noteUses(_ uses: [RecentDocument], for peer: Peer) throws(ServiceFailure)
 
-    /// What the peer's user has marked; the one that was marked last comes first.
+    /// The favorites of the peer's user; the one that was marked last comes first.
     func favorites(for peer: Peer) throws(ServiceFailure) -> [FavoriteItem]
 
     /// Marks documents and folders for the peer's user. Returns those for which that failed.

@@ -135,7 +135,7 @@ struct FavoriteImportCommand: ParsableCommand {
     }
 }
 
-/// What failed, for the end of the command.
+/// Failures, reported at the end of the command.
 private struct FavoriteFailures {
     private var messages: [String] = []
 

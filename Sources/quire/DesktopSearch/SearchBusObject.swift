@@ -1,6 +1,6 @@
 import StorePrimitives
 
-/// What a desktop's search calls, on D-Bus.
+/// An object on D-Bus that a desktop's search calls.
 protocol SearchBusObject {
     /// In D-Bus's introspection format.
     static var description: String { get }

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// A file that declares types to the desktop (shared-mime-info specification), and where such files are.
 struct TypeDeclaration {
-    /// Whose types they are.
+    /// The relation of the declaring app to the types.
     enum Origin: String {
         /// The declaring app's own.
         case exported
