@@ -63,7 +63,7 @@ public final class MountedStore: Sendable {
         let journal = ChangeJournal(events: events)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes)
         indexer = Indexer(index: index, reader: reader, journal: journal, log: log)
-        let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers)
+        let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers, isForOneUser: !configuration.options.allowOther)
         let tags = TagStore(indexer: indexer, access: access)
         let targets = LinkTargets(access: access, prefixes: [configuration.mountPoint, configuration.store])
         tagFolders = TagFolders(tags: tags, indexer: indexer, access: access, shares: shares, targets: targets)

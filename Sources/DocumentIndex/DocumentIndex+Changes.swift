@@ -121,6 +121,10 @@ private struct Application {
             if let row = try documents.row(at: path) { try setTags(tags, of: row) }
         case .tagsOfFile(let identity, let path, let tags):
             if let row = try documents.row(of: identity, at: path) { try setTags(tags, of: row) }
+        case .tagsTaken(let tags, let path, let user, let time, let canBeUndone):
+            guard let row = try documents.row(at: path) else { return }
+            if canBeUndone { try DocumentIndex.recordRemoval(of: tags, from: row.id, by: user, at: time, documents.db) }
+            for tag in tags where try index.keep(tag, by: user, documents.db) { touchesTags = true }
         case .used(let path, let user, let time, let written):
             guard let row = try documents.row(at: path) else { return }
             try recents.note(row.id, by: user, at: time.nanoseconds, written: written)

@@ -9,22 +9,15 @@ extension DocumentIndex {
     /// Batches kept for each user.
     static let tagRemovalBatchLimit = 20
 
-    /// Notes tags taken from documents, and kept tags removed, by one user. Documents that are gone are passed over.
-    public func recordTagRemovals(
-        _ removals: [(document: DocumentID, tag: Tag)], removedTags: [Tag] = [], by user: UserID, at now: Timestamp
-    ) throws(IndexError) {
-        guard !removals.isEmpty || !removedTags.isEmpty else { return }
-        try write { db in
-            let batch = try Self.removalBatch(db, of: user, at: now)
-            for removal in removals {
-                try db.run(
-                    "INSERT INTO tag_removal (batch, document, tag) SELECT ?, id, ? FROM document WHERE id = ?",
-                    [batch, removal.tag.blob, removal.document.rawValue])
-            }
-            for tag in removedTags {
-                try db.run("INSERT INTO tag_removal (batch, tag) VALUES (?, ?)", [batch, tag.blob])
-            }
-        }
+    /// Notes that a user stopped keeping a tag. `IndexUpdate.tagsTaken` does the same for tags taken from documents.
+    public func recordRemoval(of tag: Tag, by user: UserID, at now: Timestamp) throws(IndexError) {
+        try write { try Self.recordRemoval(of: [tag], from: nil, by: user, at: now, $0) }
+    }
+
+    /// - Parameter document: the row that had the tags; nil for tags that were kept.
+    static func recordRemoval(of tags: [Tag], from document: Int64?, by user: UserID, at now: Timestamp, _ db: Database) throws {
+        let batch = try removalBatch(db, of: user, at: now)
+        for tag in tags { try db.run("INSERT INTO tag_removal (batch, document, tag) VALUES (?, ?, ?)", [batch, document, tag.blob]) }
     }
 
     /// The user's batch this moment belongs to, made if there is none.

@@ -99,8 +99,10 @@ extension DocumentIndex {
     }
 
     /// Whether the user may keep one more tag. O(those that are kept).
-    public func mayKeepTag(_ user: UserID) throws(IndexError) -> Bool {
-        let (own, all) = (try use(of: .keptTags, by: user), try use(of: .keptTags, by: nil))
+    public func mayKeepTag(_ user: UserID) throws(IndexError) -> Bool { try read { try mayKeepTag(user, $0) } }
+
+    private func mayKeepTag(_ user: UserID, _ db: Database) throws -> Bool {
+        let (own, all) = (try use(of: .keptTags, by: user, db), try use(of: .keptTags, by: nil, db))
         return BoundedResource.keptTags.bound.hasRoom(for: 1, beside: own, of: all, user: bounds.accounts.owner(of: user.rawValue))
     }
 
@@ -109,8 +111,17 @@ extension DocumentIndex {
         try write { try TagTable(db: $0).keep(tag, by: user) }
     }
 
+    /// As `keepTag`, if there is room for more. Whether the user had not kept it before.
+    func keep(_ tag: Tag, by user: UserID, _ db: Database) throws -> Bool {
+        let kept = try db.integer(
+            "SELECT 1 FROM tag_keeper JOIN tag ON tag.id = tag WHERE tag.name = ? AND uid = ?", [tag.blob, Int64(user.rawValue)])
+        guard kept == nil, try mayKeepTag(user, db) else { return false }
+        try TagTable(db: db).keep(tag, by: user)
+        return true
+    }
+
     /// The tag is no longer kept by the user, or with nil by anyone; it is gone if no document has it. Throws `.noSuchTag` if
-    /// it was not kept. To be able to undo it, tell `recordTagRemovals`.
+    /// it was not kept. To be able to undo it, call `recordRemoval`.
     public func stopKeepingTag(_ tag: Tag, by user: UserID?) throws(IndexError) {
         try write { db in
             try db.run(

@@ -33,6 +33,10 @@ public enum IndexUpdate: Sendable {
     /// As `tags`, of this file alone: if another is at the path, of the document elsewhere whose file it is, or of none.
     case tagsOfFile(DocumentIdentity, at: StorePath, [Tag])
 
+    /// A user took tags from the document, which has lost them: they go on to be shown to that user without documents, if there is room
+    /// for more (`IndexBounds`), and the undo gives them back (`TagRemovalBatch`). Passed over where the path is not known.
+    case tagsTaken([Tag], from: StorePath, by: UserID, at: Timestamp, canBeUndone: Bool)
+
     /// The document was used, for `.recents`. Passed over where the path is not known.
     case used(StorePath, by: UserID, at: Timestamp, written: Bool)
 

@@ -114,7 +114,8 @@ import Testing
         try first.apply([.present(facts("f/a", inode: 1, tags: ["x"])), .present(facts("f/b", inode: 2, tags: ["y"])), .present(facts("c", inode: 3))])
         try first.apply(["f/a", "f/b", "c"].enumerated().map { .used(path($1), by: anna, at: at(Int64($0)), written: true) })
         for name in ["lost", "kept"] { try first.keepTag(tag(name), by: anna) }
-        try first.recordTagRemovals([(try #require(try first.id("f/a")), tag("gone"))], removedTags: [tag("old")], by: anna, at: at(3))
+        try first.apply([.tagsTaken([tag("gone")], from: path("f/a"), by: anna, at: at(3), canBeUndone: true)])
+        try first.recordRemoval(of: tag("old"), by: anna, at: at(3))
         try first.close()
         try run(
             """
@@ -138,7 +139,7 @@ import Testing
             return
         }
         #expect(try second.recentPaths() == ["f/b"])
-        #expect(try second.tags().filter { !$0.creators.isEmpty }.map(\.tag) == [tag("kept")])
+        #expect(try second.tags().filter { !$0.creators.isEmpty }.map(\.tag) == [tag("gone"), tag("kept")])
         #expect(try second.tagged("y") == ["f/b"])
         #expect(try second.lastTagRemovalBatch(of: anna)?.tags == [tag("old")])
     }
@@ -243,7 +244,8 @@ import Testing
         ])
         let id = try #require(try first.id("late"))
         for user in [anna, ben] { try first.keepTag(tag("kept"), by: user) }
-        try first.recordTagRemovals([(id, tag("gone"))], removedTags: [tag("old")], by: anna, at: at(3))
+        try first.apply([.tagsTaken([tag("gone")], from: path("late"), by: anna, at: at(3), canBeUndone: true)])
+        try first.recordRemoval(of: tag("old"), by: anna, at: at(3))
         let newest = try #require(try first.id("plain"))
         try first.checkpoint()
         try first.close()
@@ -262,7 +264,8 @@ import Testing
         #expect(try second.recents(of: anna, limit: 9).map(\.used) == [at(2)])
         #expect(
             try second.tags() == [
-                TagSummary(tag: tag("kept"), count: 0, creators: [anna, ben]), TagSummary(tag: tag("x"), count: 1),
+                TagSummary(tag: tag("gone"), count: 0, creators: [anna]), TagSummary(tag: tag("kept"), count: 0, creators: [anna, ben]),
+                TagSummary(tag: tag("x"), count: 1),
             ])
         let batch = try #require(try second.lastTagRemovalBatch(of: anna))
         #expect(batch.removals.map(\.document.id) == [id])

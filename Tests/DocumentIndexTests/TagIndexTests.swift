@@ -180,8 +180,7 @@ import Testing
     }
 
     private func remove(_ name: String, from document: String, by user: UserID = anna, at seconds: Int64) throws {
-        let id = try #require(try index.id(document))
-        try index.recordTagRemovals([(id, tag(name))], by: user, at: at(seconds))
+        try index.apply([.tagsTaken([tag(name)], from: path(document), by: user, at: at(seconds), canBeUndone: true)])
     }
 
     private func last(of user: UserID = anna) throws -> [String] {
@@ -194,9 +193,21 @@ import Testing
         try remove("x", from: "b", at: 0)
         try remove("x", from: "a", at: 4)
         try remove("y", from: "b", at: 8)
-        try index.recordTagRemovals([], removedTags: [tag("x"), tag("y")], by: anna, at: at(12))
+        for name in ["x", "y"] { try index.recordRemoval(of: tag(name), by: anna, at: at(12)) }
         #expect(try last() == ["b: x y", "a: x", "x", "y"])
         #expect(try index.lastTagRemovalBatch(of: anna)?.time == at(12))
+    }
+
+    @Test func tagsTakenGoOnToBeShownToTheUserWhoTookThem() throws {
+        try remove("x", from: "a", at: 0)
+        try index.apply([.tagsTaken([tag("moved")], from: path("a"), by: anna, at: at(0), canBeUndone: false)])
+        try remove("elsewhere", from: "nowhere", at: 0)
+        func kept(by user: UserID) throws -> [Bool] {
+            try ["x", "moved", "elsewhere"].map { try index.isKept(nestedIn: tag($0), orItself: true, by: user) }
+        }
+        #expect(try kept(by: anna) == [true, true, false])
+        #expect(try kept(by: ben) == [false, false, false])
+        #expect(try last() == ["a: x"])
     }
 
     @Test func aPauseBeginsANewBatch() throws {
@@ -223,7 +234,7 @@ import Testing
             .moved(from: path("a"), to: path("z"), isFolder: false, takesOverTarget: false), .absent(path("b")),
         ])
         #expect(try last() == ["z: x"])
-        try index.recordTagRemovals([(DocumentID(rawValue: 999), tag("q"))], by: anna, at: at(2))
+        try remove("q", from: "nowhere", at: 2)
         #expect(try last() == ["z: x"])
         try index.apply([.absent(path("z"))])
         #expect(try index.lastTagRemovalBatch(of: anna) == nil)

@@ -1,5 +1,6 @@
 import CLinux
 import Coordination
+import DocumentIndex
 import DocumentStore
 import FuseServer
 import Glibc
@@ -23,6 +24,8 @@ final class ChangeJournal: Sendable {
         case madeAnew(StorePath, takingOverFrom: StorePath)
         case opened(Node, uid_t, ReaderProcess, flags: Int32, at: Int64)
         case written(StorePath, Caller, at: Int64)
+        /// A user took tags from a document.
+        case tagsTaken([Tag], from: StorePath, by: uid_t, at: Int64, canBeUndone: Bool)
         /// Another document or folder stands here than before.
         case replaced(StorePath)
         /// More happened than was kept: scan again.
@@ -31,6 +34,8 @@ final class ChangeJournal: Sendable {
 
     private struct State {
         var events: [Event] = []
+        /// The names of documents and tags that the events are about in folders of `.tags`; nil: any may be.
+        var names: Set<EntryName>? = []
         var isListening = true
     }
     private let state = Locked(State())
@@ -39,6 +44,7 @@ final class ChangeJournal: Sendable {
     private let ending = Signal()
     private let readers = ReaderProcesses()
     private static let capacity = 200_000
+    private static let mostNames = 50_000
 
     /// On the monotonic clock.
     private let lastEvent = Atomic<Int64>(.min / 2)
@@ -138,9 +144,6 @@ final class ChangeJournal: Sendable {
 
     // MARK: - Done by others
 
-    /// A document is there that the index is to look at, and events tell of elsewhere.
-    func present(_ path: StorePath) { append(.present(path)) }
-
     /// `isIndexed`: it is about a document; folders are scanned. `isEvent`: nobody has been told of it.
     func changedOutside(
         _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity?, by actor: EventHub.Actor, isIndexed: Bool,
@@ -158,6 +161,27 @@ final class ChangeJournal: Sendable {
         append(.movedOutside(from: old.path, to: new.path, isFolder: isFolder))
     }
 
+    /// A document is there that the index is to look at, and events tell of elsewhere.
+    func present(_ path: StorePath) { append(.present(path)) }
+
+    // MARK: - Tags
+
+    /// A document has these tags or had them.
+    func tagged(_ path: StorePath, _ tags: [Tag]) {
+        guard has(path) else { return }
+        put(.present(path), about: tags.flatMap(\.components) + (path.lastName.map { [$0] } ?? []))
+    }
+
+    func tagsTaken(_ tags: [Tag], from path: StorePath, by uid: uid_t, canBeUndone: Bool) {
+        guard has(path) else { return }
+        put(.tagsTaken(tags, from: path, by: uid, at: Clock.now, canBeUndone: canBeUndone), about: tags.flatMap(\.components))
+    }
+
+    var hasEvents: Bool { state.withLock { !$0.events.isEmpty } }
+
+    /// Whether events may be about documents or tags of this name.
+    func concerns(_ name: EntryName) -> Bool { state.withLock { $0.names?.contains(name) ?? true } }
+
     func overflow() {
         events.lose()
         append(.overflow)
@@ -167,11 +191,13 @@ final class ChangeJournal: Sendable {
         parent.path?.appending(EntryName(copying: name))
     }
 
-    /// What the index has a place for: it has none for paths that are too long to be opened.
+    /// Whether the index has a place for a path: it has none for those that are too long to be opened.
+    private func has(_ path: StorePath) -> Bool { path.bytes.count <= StorePath.longest }
+
     private func append(_ event: Event) {
-        func has(_ path: StorePath) -> Bool { path.bytes.count <= StorePath.longest }
         switch event {
-        case .opened, .overflow: put(event)
+        case .opened, .tagsTaken: put(event, about: [])
+        case .overflow: put(event)
         case .present(let path), .absent(let path), .replaced(let path), .madeAnew(let path, _), .written(let path, _, _):
             if has(path) { put(event) }
         case .moved(let old, let new, let isFolder, _, _):
@@ -189,13 +215,15 @@ final class ChangeJournal: Sendable {
         }
     }
 
-    private func put(_ event: Event) {
+    /// - Parameter names: see `State.names`.
+    private func put(_ event: Event, about names: [EntryName]? = nil) {
         lastEvent.store(cl_monotonic_ns(), ordering: .relaxed)
         follower?(event)
         let isFirst = state.withLock { state -> Bool in
             guard state.isListening else { return false }
-            if state.events.count >= Self.capacity { state.events = [.overflow] }
+            if state.events.count >= Self.capacity { (state.events, state.names) = ([.overflow], nil) }
             state.events.append(event)
+            if let names, (state.names?.count ?? .max) < Self.mostNames { state.names?.formUnion(names) } else { state.names = nil }
             return state.events.count == 1
         }
         if isFirst { wake.signal() }
@@ -232,7 +260,7 @@ final class ChangeJournal: Sendable {
 
     func take() -> [Event] {
         state.withLock { state in
-            defer { state.events = [] }
+            defer { (state.events, state.names) = ([], []) }
             return state.events
         }
     }

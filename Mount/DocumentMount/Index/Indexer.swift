@@ -28,6 +28,8 @@ final class Indexer: @unchecked Sendable {
 
     /// Rank 0: batches are applied one after another.
     private let processing = ThreadLock()
+    /// Whether events that the journal has no more are on their way to the index.
+    private let isTaking = Atomic<Bool>(false)
     /// Guarded by `processing`.
     private var classifier = ReaderClassifier()
     /// Guarded by `processing`. When the last events were processed, on the monotonic clock; nil if memory was given back since.
@@ -126,15 +128,38 @@ final class Indexer: @unchecked Sendable {
     }
 
     /// Brings the index up to what the mount has done until now.
-    func catchUp() { processing.withLock { process(journal.take()) } }
+    func catchUp() { processing.withLock { takeEvents() } }
 
-    /// Has a document looked at by the next `catchUp`.
-    func noteChange(of path: StorePath) { journal.present(path) }
+    /// With `processing` held.
+    private func takeEvents() {
+        isTaking.store(true, ordering: .releasing)
+        process(journal.take())
+        isTaking.store(false, ordering: .releasing)
+    }
+
+    /// Whether the mount has done something that the index has yet to take.
+    var isBehind: Bool { journal.hasEvents }
+
+    /// As `catchUp`, unless nothing that the index has yet to take is about documents or tags of this name. Whether all was taken.
+    func catchUp(about name: EntryName) -> Bool {
+        // In this order: what the journal has no more is being taken.
+        if !journal.concerns(name), !isTaking.load(ordering: .acquiring) { return false }
+        catchUp()
+        return true
+    }
+
+    /// Has a document looked at by the next `catchUp`, which has these tags or had them.
+    func noteTags(_ tags: [Tag], of path: StorePath) { journal.tagged(path, tags) }
+
+    /// A user took tags from a document: see `IndexUpdate.tagsTaken`.
+    func noteTaken(_ tags: [Tag], from path: StorePath, by caller: Credentials, canBeUndone: Bool) {
+        journal.tagsTaken(tags, from: path, by: caller.uid, canBeUndone: canBeUndone)
+    }
 
     /// Applies changes at once, after those that came before.
     func apply(_ changes: [IndexUpdate]) {
         processing.withLock {
-            process(journal.take())
+            takeEvents()
             commit(changes)
         }
         onChange?()
@@ -170,6 +195,8 @@ final class Indexer: @unchecked Sendable {
             case .written(let path, let caller, let time):
                 batch.examine(path, at: place)
                 batch.use(path, caller.uid, time)
+            case .tagsTaken(let tags, let path, let uid, let time, let canBeUndone):
+                batch.note(.tagsTaken(tags, from: path, by: UserID(uid), at: Timestamp(nanoseconds: time), canBeUndone: canBeUndone))
             case .replaced(let path):
                 batch.add(.absent(path))
                 batch.examine(path, at: place)
@@ -266,6 +293,9 @@ private struct Batch {
         // Names may stand for other files from here on.
         examined.removeAll()
     }
+
+    /// Adds a change after which all names stand for the files that they stood for.
+    mutating func note(_ change: IndexUpdate) { changes.append(change) }
 
     /// Has the index told of the document that was at `path` and is now at `place`; nil for one that was replaced.
     mutating func examine(_ path: StorePath, at place: StorePath?) {

@@ -76,7 +76,7 @@ final class TagStore: Sendable {
         guard new != old else { return }
         try setValue(Tag.format(new, keeping: raw), of: file)
         // Looked at as a whole, before anybody asks the index: the document may be one that it has missed.
-        indexer.noteChange(of: path)
+        indexer.noteTags(old + new, of: path)
         tell(path, caller)
     }
 
@@ -88,16 +88,19 @@ final class TagStore: Sendable {
         try change(path, caller) { $0 + tags.filter { [old = $0] in !old.contains($0) } }
     }
 
-    /// Takes tags from a document, and notes it for the undo.
-    func remove(_ tags: [Tag], from document: Document, _ caller: Credentials) throws(Errno) {
-        try change(document.path, caller) { $0.filter { !tags.contains($0) } }
-        noteRemoval(tags.map { (document.id, $0) }, removedTags: [], caller)
-    }
-
-    func noteRemoval(_ removals: [(document: DocumentID, tag: Tag)], removedTags: [Tag], _ caller: Credentials) {
-        // Best effort: the removal itself was done.
-        try? indexer.index.recordTagRemovals(
-            removals, removedTags: removedTags, by: UserID(caller.uid), at: Timestamp(nanoseconds: Clock.now))
+    /// When the document at a path was modified, if it has all of the tags and the caller may read it; else nil. Asks the file, of which
+    /// the index may have yet to be told, or the index where that has the tags.
+    func modified(of path: StorePath, tagged wanted: [Tag], _ caller: Credentials) -> Timestamp? {
+        if liveInIndex {
+            indexer.catchUp()
+            guard let document = try? indexer.index.document(at: path), wanted.allSatisfy(document.tags.contains), access.may(caller, path, R_OK)
+            else { return nil }
+            return document.modified
+        }
+        guard let file = access.held(path, by: caller, R_OK), let status = try? FileStatus(of: file), status.isRegular,
+            let tags = (try? value(of: file)).map({ Tag.parse($0) }), wanted.allSatisfy(tags.contains)
+        else { return nil }
+        return Timestamp(nanoseconds: saturatedNanoseconds(status.st.st_mtim))
     }
 
     // MARK: On a store without attributes
@@ -140,14 +143,18 @@ final class TagStore: Sendable {
     // MARK: The attribute
 
     private func value(of file: Descriptor) throws(Errno) -> [UInt8] {
-        var buffer = [UInt8](repeating: 0, count: 65_536)
         do throws(Errno) {
-            let length = try withProcPath(of: file) { (path) throws(Errno) in
-                try check(cl_getxattr(path, Self.attributeName, &buffer, buffer.count))
+            return try withProcPath(of: file) { (path) throws(Errno) in
+                do throws(Errno) { return try value(path, atMost: 1_024) } catch .outOfRange { return try value(path, atMost: 65_536) }
             }
-            return Array(buffer.prefix(length))
         } catch .noData {
             return []
+        }
+    }
+
+    private func value(_ path: UnsafePointer<CChar>, atMost size: Int) throws(Errno) -> [UInt8] {
+        try withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { (buffer) throws(Errno) in
+            Array(buffer.prefix(try check(cl_getxattr(path, Self.attributeName, buffer.baseAddress, size))))
         }
     }
 

@@ -13,15 +13,18 @@ struct AccessChecker: Sendable {
     let store: SharedStore
     /// Whether the daemon serves others than the user it runs as.
     let actsForCallers: Bool
+    /// Whether one user alone can use the mount: what the kernel keeps for one caller is shown to nobody else.
+    let isForOneUser: Bool
 
     /// Whether nothing is kept from the caller that the daemon itself may see: root, and whoever the daemon runs as.
     func isUnlimited(_ caller: Credentials) -> Bool { caller.uid == 0 || caller.uid == geteuid() }
 
     private let threads = ThreadGroups()
 
-    init(store: SharedStore, actsForCallers: Bool) {
+    init(store: SharedStore, actsForCallers: Bool, isForOneUser: Bool) {
         self.store = store
         self.actsForCallers = actsForCallers
+        self.isForOneUser = isForOneUser
     }
 
     /// The credentials of who makes a request of the kernel, which names user and group but not the further groups.

@@ -6,8 +6,9 @@ import StorePrimitives
 import SystemPackage
 
 /// The results of a query as a folder of links: `.search/QUERY`. A folder in it narrows them by another query.
-final class ResultFolder: VirtualItem {
+final class ResultFolder: PersonalFolder {
     private let folder: SearchFolder
+    var access: AccessChecker { folder.access }
     /// Under which it was looked up, the outermost first.
     private let names: [EntryName]
     /// The outermost query, if it is kept under a name.
@@ -45,15 +46,12 @@ final class ResultFolder: VirtualItem {
 
     private static let mostLevels = 16
 
-    var type: mode_t { S_IFDIR }
     /// With a kept query: another user may keep another one under the name.
     var key: [UInt8] {
         Array(([SearchFolder.name] + names).map(\.bytes).joined(separator: [UInt8(ascii: "/")])) + (kept.map { [0] + Array($0.utf8) } ?? [])
     }
 
-    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        attributes(inode: inode, mode: 0o777, links: 2, modified: modified)
-    }
+    func lastChange(for caller: Credentials) -> timespec { modified }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         if let link = folder.shown(name, in: self, caller) { return link }

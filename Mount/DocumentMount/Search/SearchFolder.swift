@@ -9,8 +9,9 @@ import SystemPackage
 ///
 /// A folder can be made only under a name that is not there, as the kernel looks it up before mkdir(2): a name is then what makes a query
 /// one that is kept.
-final class SearchFolder: VirtualItem {
+final class SearchFolder: PersonalFolder {
     let search: StoreSearch
+    var access: AccessChecker { search.access }
     private let indexer: Indexer
     private let cache: ListingCache
     private let started = timespec(since1970: Clock.now)
@@ -25,12 +26,9 @@ final class SearchFolder: VirtualItem {
         cache = ListingCache(shares) { indexer.generation.load(ordering: .relaxed) }
     }
 
-    var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(Self.name.bytes) }
 
-    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        attributes(inode: inode, mode: 0o777, links: 2, modified: started)
-    }
+    func lastChange(for caller: Credentials) -> timespec { started }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         if let query = try indexer.ask({ (index) throws(IndexError) in try index.savedSearch(name, of: UserID(caller.uid)) }) {

@@ -6,7 +6,7 @@ import StorePrimitives
 /// Searches, for the users who ask: a user finds the documents that the user may read.
 final class StoreSearch: Sendable {
     private let indexer: Indexer
-    private let access: AccessChecker
+    let access: AccessChecker
     private let types = DocumentTypeMatcher()
     /// Keeps the texts that are searched; nil on a mount without.
     /// Safe: set before the mount serves.

@@ -277,7 +277,7 @@ extension ChangeJournal.Event {
         switch self {
         case .present(let path), .absent(let path), .madeAnew(let path, _), .written(let path, _, _), .replaced(let path): [path]
         case .moved(let old, let new, _, _, _), .movedOutside(let old, let new, _), .exchanged(let old, let new): [old, new]
-        case .opened, .overflow: []
+        case .opened, .tagsTaken, .overflow: []
         }
     }
 }

@@ -10,6 +10,7 @@ import SystemPackage
 final class FavoritesFolder: LinkFolder {
     let indexer: Indexer
     let targets: LinkTargets
+    var access: AccessChecker { targets.access }
     let cache: ListingCache
     private let freshLinks = FreshLinks()
 
@@ -19,22 +20,14 @@ final class FavoritesFolder: LinkFolder {
         cache = ListingCache(shares) { indexer.generation.load(ordering: .relaxed) }
     }
 
-    var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(".favorites".utf8) }
 
-    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        attributes(inode: inode, mode: 0o777, links: 2, modified: timespec(newest(caller)))
-    }
+    func lastChange(for caller: Credentials) -> timespec { timespec(marked(caller).first?.added ?? Timestamp(nanoseconds: 0)) }
 
     /// The caller's favorites that are there and that the caller may read; the one that was marked last comes first.
     func favorites(_ caller: Credentials) -> [Favorite] {
         let marked = marked(caller)
         return zip(marked, targets.access.filter(marked.map(\.path), caller)).filter(\.1).map(\.0)
-    }
-
-    /// When the caller last marked something that is there still.
-    private func newest(_ caller: Credentials) -> Timestamp {
-        marked(caller).first { targets.access.may(caller, $0.path, R_OK) }?.added ?? Timestamp(nanoseconds: 0)
     }
 
     /// Whether the caller may read them or not.

@@ -1,8 +1,8 @@
 import StorePrimitives
 import SystemPackage
 
-/// A folder of links that is made of the index, for each user; its list is kept for a moment.
-protocol LinkFolder: VirtualItem {
+/// A folder of links that is made of the index; its list is kept for a moment.
+protocol LinkFolder: PersonalFolder {
     var indexer: Indexer { get }
     var cache: ListingCache { get }
     func makeListing(_ caller: Credentials) -> VirtualListing

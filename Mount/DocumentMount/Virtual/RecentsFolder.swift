@@ -19,14 +19,10 @@ final class RecentsFolder: LinkFolder {
         cache = ListingCache(shares) { indexer.generation.load(ordering: .relaxed) }
     }
 
-    var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(".recents".utf8) }
 
-    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        indexer.catchUp()
-        let newest = accessible(caller, limit: 1).first?.used
-        return attributes(
-            inode: inode, mode: 0o777, links: 2, modified: timespec(newest ?? Timestamp(nanoseconds: 0)))
+    func lastChange(for caller: Credentials) -> timespec {
+        timespec(recents(caller, limit: 1).first?.used ?? Timestamp(nanoseconds: 0))
     }
 
     /// The caller's recents, newest first, without what they may not access.

@@ -10,6 +10,7 @@ final class TagFolder: LinkFolder {
     private let shared: TagFolders
     var indexer: Indexer { shared.indexer }
     var cache: ListingCache { shared.cache }
+    var access: AccessChecker { shared.access }
     /// Empty for `.tags` itself.
     let tags: [Tag]
     /// The name below `.tags`, as browsed.
@@ -21,24 +22,33 @@ final class TagFolder: LinkFolder {
         self.place = place
     }
 
-    var type: mode_t { S_IFDIR }
     var key: [UInt8] { Array(".tags/".utf8) + place }
     private var depth: Int { 1 + (tags.isEmpty ? 0 : place.count { $0 == UInt8(ascii: "/") } + 1) }
 
-    func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        attributes(
-            inode: inode, mode: 0o777, links: 2,
-            modified: timespec(Timestamp(nanoseconds: shared.lastChange(for: caller))))
-    }
+    func lastChange(for caller: Credentials) -> timespec { timespec(since1970: shared.lastChange.load(ordering: .relaxed)) }
 
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
-        shared.indexer.catchUp()
-        if let item = shared.cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }
-        if let item = listed(name, caller) ?? joined(name, caller) { return item }
+        // A program that changes one document after another (`rm -r`, `mv`, `ln -s`) need not wait until the index has taken each change.
+        if indexer.isBehind {
+            if let link = cache.shownBefore(of: key, for: caller, evenIfValid: true)?[name] as? VirtualLink, let item = current(link, caller) { return item }
+            if tags.isEmpty, let tag = try? nested(name), shared.isKept(nestedIn: tag, orItself: true, by: caller) { return folder(tag, name) }
+        }
+        let isUpToDate = catchUp(about: name)
+        if isUpToDate, let item = cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }
+        if let item = (isUpToDate ? listed(name, caller) : item(named: name, caller)) ?? joined(name, caller) { return item }
         if let document = shared.freshLinks.document(name, in: key, of: caller) {
             return link(document, Timestamp(nanoseconds: Clock.now))
         }
         throw .noSuchFileOrDirectory
+    }
+
+    /// Brings the index up to what concerns a name in this folder. Whether it is up to date, as it must be for lists: one of equal names has
+    /// its number by its place among them, and a name may be that of several tags.
+    private func catchUp(about name: EntryName) -> Bool {
+        let isPlain = name.unnumbered == nil && name.bytes.count < EntryName.maximumLength && !name.bytes.contains(UInt8(ascii: "+"))
+        if isPlain { return indexer.catchUp(about: name) }
+        indexer.catchUp()
+        return true
     }
 
     private func listed(_ name: EntryName, _ caller: Credentials) -> (any VirtualItem)? {
@@ -75,10 +85,7 @@ final class TagFolder: LinkFolder {
         guard let link = item as? VirtualLink else {
             return (item as? TagFolder).flatMap { shared.isShown($0.tags[0], to: caller) ? $0 : nil }
         }
-        guard let document = try? shared.indexer.index.document(at: link.document), tags.allSatisfy(document.tags.contains),
-            shared.access.may(caller, document.path, R_OK)
-        else { return nil }
-        return self.link(document.path, document.modified)
+        return shared.tags.modified(of: link.document, tagged: tags, caller).map { self.link(link.document, $0) }
     }
 
     /// What a list made now would have under a name, by some queries of the index.

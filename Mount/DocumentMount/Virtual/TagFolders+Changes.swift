@@ -22,13 +22,14 @@ extension TagFolders {
     func removeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
         indexer.catchUp()
         guard !hasEntries(tag, for: caller) else { throw .directoryNotEmpty }
-        try changing(caller) { () throws(IndexError) in try indexer.index.stopKeepingTag(tag, by: keeping(caller)) }
-        tags.noteRemoval([], removedTags: [tag], caller)
+        try changing { () throws(IndexError) in try indexer.index.stopKeepingTag(tag, by: keeping(caller)) }
+        // Best effort: the removal itself was done.
+        try? indexer.index.recordRemoval(of: tag, by: UserID(caller.uid), at: Timestamp(nanoseconds: Clock.now))
     }
 
     /// Adds tags to documents, and removes others. Returns those for which that failed.
     func change(_ paths: [StorePath], adding added: [Tag], removing removed: [Tag], _ caller: Credentials) -> [(path: StorePath, error: Errno)] {
-        defer { touch(caller) }
+        defer { noteChange() }
         return tags.change(paths, caller) { tags in
             let kept = tags.filter { !removed.contains($0) }
             return kept + added.filter { !kept.contains($0) }
@@ -37,14 +38,14 @@ extension TagFolders {
 
     func add(_ added: [Tag], to path: StorePath, _ caller: Credentials) throws(Errno) {
         try tags.add(added, to: path, caller)
-        touch(caller)
+        noteChange()
     }
 
     /// Takes tags from a document. A tag that loses its last document this way stays, empty, like any folder.
     func remove(_ removed: [Tag], from path: StorePath, _ caller: Credentials) throws(Errno) {
-        guard let document = try? indexer.index.document(at: path) else { throw .noSuchFileOrDirectory }
-        try tags.remove(removed, from: document, caller)
-        try keep(removed, caller)
+        try tags.change(path, caller) { $0.filter { !removed.contains($0) } }
+        indexer.noteTaken(removed, from: path, by: caller, canBeUndone: true)
+        noteChange()
     }
 
     func swap(_ old: [Tag], for new: [Tag], on path: StorePath, _ caller: Credentials) throws(Errno) {
@@ -52,7 +53,8 @@ extension TagFolders {
             let kept = tags.filter { !old.contains($0) }
             return kept + new.filter { !kept.contains($0) }
         }
-        try keep(old, caller)
+        indexer.noteTaken(old, from: path, by: caller, canBeUndone: false)
+        noteChange()
     }
 
     /// Renames a tag, and those nested in it, on every document that the caller may access, and for the caller if they keep it.
@@ -73,7 +75,7 @@ extension TagFolders {
         }
         guard !access.filter(documents.map(\.path), caller, mode: W_OK).contains(false) else { throw .permissionDenied }
         var affected: [Document] = []
-        try changing(caller) { () throws(IndexError) in affected = try indexer.index.renameTag(old, to: new, for: share) }
+        try changing { () throws(IndexError) in affected = try indexer.index.renameTag(old, to: new, for: share) }
         guard !tags.liveInIndex else { return }
         let failures = tags.change(affected.map(\.path), caller) { tags in
             var renamed: [Tag] = []
@@ -82,7 +84,7 @@ extension TagFolders {
             }
             return renamed
         }
-        touch(caller)
+        noteChange()
         if let failure = failures.first { throw failure.error }
     }
 
@@ -100,20 +102,20 @@ extension TagFolders {
                 // The document went, or is no longer the caller's.
             }
         }
-        try changing(caller) { () throws(IndexError) in try indexer.index.clearBatch(batch.id) }
+        try changing { () throws(IndexError) in try indexer.index.clearBatch(batch.id) }
         return restored
     }
 
     /// The tags show to the caller from now on, documents or not, as long as there is room for more.
     private func keep(_ tags: [Tag], _ caller: Credentials) throws(Errno) {
-        guard mayKeepMore(caller) else { return touch(caller) }
-        try changing(caller) { () throws(IndexError) in
+        guard mayKeepMore(caller) else { return noteChange() }
+        try changing { () throws(IndexError) in
             for tag in tags { try indexer.index.keepTag(tag, by: UserID(caller.uid)) }
         }
     }
 
-    private func changing(_ caller: Credentials, _ body: () throws(IndexError) -> Void) throws(Errno) {
-        defer { touch(caller) }
+    private func changing(_ body: () throws(IndexError) -> Void) throws(Errno) {
+        defer { noteChange() }
         do throws(IndexError) {
             try body()
         } catch {

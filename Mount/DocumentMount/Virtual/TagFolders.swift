@@ -4,6 +4,7 @@ import struct DocumentIndex.UserID
 import FuseServer
 import Glibc
 import StorePrimitives
+import Synchronization
 import SystemPackage
 
 /// What the folders of `.tags` share: the tags, and who may see them. A user knows of a tag if they keep it (mkdir) or can
@@ -15,9 +16,8 @@ final class TagFolders: Sendable {
     let cache: ListingCache
     let freshLinks = FreshLinks()
     let targets: LinkTargets
-    /// When each user last changed a tag.
-    private let changes = Locked<[uid_t: Int64]>([:])
-    private let started = Clock.now
+    /// When a tag was last changed, in nanoseconds since 1970.
+    let lastChange = Atomic<Int64>(Clock.now)
 
     init(tags: TagStore, indexer: Indexer, access: AccessChecker, shares: UserShares, targets: LinkTargets) {
         self.tags = tags
@@ -29,13 +29,8 @@ final class TagFolders: Sendable {
 
     // MARK: Who sees what
 
-    /// When a tag last changed, for the folders' times: by the caller, since what others do is not to be told.
-    func lastChange(for caller: Credentials) -> Int64 {
-        changes.withLock { access.isUnlimited(caller) ? $0.values.max() : $0[caller.uid] } ?? started
-    }
-
-    func touch(_ caller: Credentials) {
-        changes.withLock { $0[caller.uid] = Clock.now }
+    func noteChange() {
+        lastChange.store(Clock.now, ordering: .relaxed)
         indexer.noteChange(toTags: true)
     }
 
@@ -58,7 +53,7 @@ final class TagFolders: Sendable {
         hasDocuments(tag, for: caller) || isKept(nestedIn: tag, orItself: false, by: caller)
     }
 
-    private func isKept(nestedIn tag: Tag, orItself: Bool, by caller: Credentials) -> Bool {
+    func isKept(nestedIn tag: Tag, orItself: Bool, by caller: Credentials) -> Bool {
         (try? indexer.index.isKept(nestedIn: tag, orItself: orItself, by: keeping(caller))) == true
     }
 

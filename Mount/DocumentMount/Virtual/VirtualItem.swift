@@ -3,8 +3,8 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// A folder or link that is made at each lookup: `.recents`, a tag, a link to a document. What it shows depends on who asks, so
-/// the kernel remembers nothing of it.
+/// A folder or link that is made at each lookup: `.recents`, a tag, a link to a document. What it shows depends on who asks;
+/// [README.md](README.md) says what the kernel may remember of it.
 ///
 /// The operations that change something stand for others in the store: a link made in a tag's folder tags a document.
 protocol VirtualItem: AnyObject, Sendable {
@@ -23,6 +23,10 @@ protocol VirtualItem: AnyObject, Sendable {
 
     /// How long the kernel may go by what it was told of the item: not at all where users are shown different things.
     var validity: CacheTime { get }
+    /// The same of its attributes.
+    var attributesValidity: CacheTime { get }
+    /// How long the kernel may go by the names that a folder has just listed, if that is longer than by names that were looked up.
+    var listedValidity: CacheTime? { get }
     /// Throws ESTALE if something else stands there by now: the kernel then looks the name up again.
     func checkIsCurrent() throws(Errno)
     /// Throws EACCES if the caller may not read a file, or look names up in a folder. The kernel has judged by what it was told up to a
@@ -58,6 +62,8 @@ extension VirtualItem {
     func content() throws(Errno) -> Descriptor { throw .notPermitted }
     func links(_ caller: Credentials) -> VirtualListing? { nil }
     var validity: CacheTime { .none }
+    var attributesValidity: CacheTime { validity }
+    var listedValidity: CacheTime? { nil }
     func checkIsCurrent() throws(Errno) {}
     func checkMayUse(_ caller: Credentials) throws(Errno) {}
     func closed(_ handle: FileHandle) {}

@@ -12,6 +12,8 @@ final class VirtualLink: VirtualItem {
     private let modified: timespec
 
     var type: mode_t { S_IFLNK }
+    /// One with other attributes has another key.
+    var attributesValidity: CacheTime { .untilNotified }
     /// With the time, so that a link used again is a new one to the kernel.
     var key: [UInt8] { place + [0] + document.bytes + [0] + Array("\(saturatedNanoseconds(modified))".utf8) }
 

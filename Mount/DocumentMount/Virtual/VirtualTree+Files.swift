@@ -105,10 +105,15 @@ extension VirtualTree {
         let known = table.node(node)
         guard let item = known.item else { return try next.extendedAttribute(caller, of: known, name: name, into: buffer) }
         if let value = try next.mountsAttribute(name, into: buffer) { return value }
-        guard let source = item.attributeSource else { throw .noData }
+        guard let source = item.attributeSource else {
+            // That there is no such thing here at all: ls(1) then asks of no other link.
+            throw item is VirtualLink && Self.isSecurityLabel(name) ? .notSupported : .noData
+        }
         if !MountedFileSystem.isKernels(name) { try checkMayReadAttributes(of: source, caller) }
         return try next.attribute(name, of: source, into: buffer)
     }
+
+    private static func isSecurityLabel(_ name: UnsafePointer<CChar>) -> Bool { strncmp(name, "security.", 9) == 0 }
 
     func extendedAttributeNames(_ caller: Caller, of node: NodeID, into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
         guard let item = table.node(node).item else { return try next.extendedAttributeNames(caller, of: node, into: buffer) }

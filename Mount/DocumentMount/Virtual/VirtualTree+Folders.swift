@@ -73,8 +73,9 @@ extension VirtualTree {
                 guard let found = try? table.entry(for: item, credentials(of: caller)) else { return true }
                 return buffer.add(name: name, entry: found, next: entry.offset)
             }
-            // The kernel may remember nothing of most virtual folders: it would look each name up again at once.
-            if !Self.dots.contains(entry.name), folder.validity != .none, let found = try? self.entry(under: name, in: folder, caller) {
+            // Where the kernel may remember nothing it would look each name up again at once.
+            if !Self.dots.contains(entry.name), folder.validity != .none, var found = try? self.entry(under: name, in: folder, caller) {
+                if let validity = folder.listedValidity { found.validity = validity }
                 return buffer.add(name: name, entry: found, next: entry.offset)
             }
             return buffer.add(name: name, entry: .nameOnly(inode: entry.inode, type: entry.type), next: entry.offset)

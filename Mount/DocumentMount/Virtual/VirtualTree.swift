@@ -55,7 +55,7 @@ final class VirtualTree: FileSystemLayer {
         if let item = folder.item { return lookUp(name, in: item, caller, reply) }
         guard Self.mayBeVirtual(name) else { return next.lookup(caller, in: parent, name: name, reply: reply) }
         if folder.isRoot, let item = topItem(named: name) {
-            return answer(reply) { () throws(Errno) in try table.entry(for: item, credentials(of: caller)) }
+            return answer(reply) { () throws(Errno) in try topEntry(item, caller) }
         }
         let isFileManagerLookup = noteFileManager(name, in: folder, caller)
         let shared = sharedThumbnails(name, in: folder)
@@ -72,8 +72,15 @@ final class VirtualTree: FileSystemLayer {
     /// The entry of a name that a folder of the store lists; one without a node if the kernel is not to look it up in the listing.
     func listedEntry(_ name: BorrowedName, in folder: Node, _ caller: Caller) throws(Errno) -> Entry {
         guard Self.mayBeVirtual(name) else { return try next.lookup(caller, in: folder, name: name) }
-        if folder.isRoot, let item = topItem(named: name) { return try table.entry(for: item, credentials(of: caller)) }
+        if folder.isRoot, let item = topItem(named: name) { return try topEntry(item, caller) }
         return Self.isFileManagers(name) ? .absent(validity: .none) : try next.lookup(caller, in: folder, name: name)
+    }
+
+    private func topEntry(_ item: any VirtualItem, _ caller: Caller) throws(Errno) -> Entry {
+        var entry = try table.entry(for: item, credentials(of: caller))
+        // The folder is there for everybody, as long as the mount; only what it shows depends on who asks.
+        if item is any PersonalFolder { entry.validity = .untilNotified }
+        return entry
     }
 
     /// Whether a name in a folder of the store may mean something in this layer, by its first two bytes.
@@ -143,7 +150,7 @@ final class VirtualTree: FileSystemLayer {
         // An open file goes on to show what it showed when it was opened.
         if node.state.withLock({ $0.handles.isEmpty }) { try item.checkIsCurrent() }
         let status = try item.attributes(credentials(of: caller), inode: node.identity.inode)
-        return Attributes(status: status, validity: item.validity)
+        return Attributes(status: status, validity: item.attributesValidity)
     }
 
     func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes {
@@ -166,7 +173,7 @@ extension NodeTable {
         let status = try item.attributes(caller, inode: identity.inode)
         let node = lookedUp(identity, type: item.type, on: .local, item: item)
         return Entry(
-            node: node.id, generation: node.generation, attributes: Attributes(status: status, validity: item.validity),
+            node: node.id, generation: node.generation, attributes: Attributes(status: status, validity: item.attributesValidity),
             validity: item.validity)
     }
 }

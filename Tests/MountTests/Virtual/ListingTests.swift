@@ -102,6 +102,77 @@ extension MountTests {
             }
         }
 
+        /// The index takes changes of tags later, many at once; lookups do not show that.
+        @Test(arguments: Account.allCases)
+        func aLookupSeesEveryChangeOfATagAtOnce(account: Account) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.python("""
+                    import os
+                    def there(path, wanted=True): assert os.path.lexists(".tags/" + path) == wanted, (path, wanted, os.listdir(".tags"))
+                    os.mkdir(".tags/y")
+                    os.listdir(".tags/x")
+                    for n in range(1, 60):
+                        name = f"doc{n:03}"
+                        there(f"y/{name}", False)
+                        os.symlink(f"../../d/{name}", f".tags/y/{name}")
+                        there(f"y/{name}")
+                        there(f"x+y/{name}")
+                        os.unlink(f".tags/x/{name}")
+                        there(f"x/{name}", False)
+                        there(f"x+y/{name}", False)
+                        os.setxattr(f"d/{name}", "user.xdg.tags", f"y,in{n}/{name},{n}".encode())
+                        there(f"in{n}/{name}/{name}")
+                        there(f"{n}/{name}")
+                        os.removexattr(f"d/{name}", "user.xdg.tags")
+                        there(f"y/{name}", False)
+                        there(f"{n}", False)
+                    assert len(os.listdir(".tags/x")) == \(Self.count - 59) and os.listdir(".tags/y") == []
+                    """)
+                #expect(try mount.shell("quire tag undo | grep -o '[0-9]*'; ls .tags/x | wc -l") == "59\n\(Self.count)")
+            }
+        }
+
+        /// `ls -l` asks the daemon nothing more of what it has listed; the names hold for a moment only.
+        @Test func whatTheKernelKeepsOfAListIsGoneInAMoment() throws {
+            try withMount(.user, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell("""
+                    ls -l .tags/x >/dev/null; setfattr -x user.xdg.tags d/doc007; ls .tags/x >list
+                    [ $(wc -l <list) = \(Self.count - 1) ]
+                    while test -L .tags/x/doc007; do sleep 0.01; done
+                    before=$(stat -c %y .tags); sleep 0.05; mkdir .tags/new; sleep 0.05; [ "$(stat -c %y .tags)" != "$before" ]
+                    """)
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func linksHaveNoSecurityLabels(account: Account) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                let printed = try mount.python("""
+                    import errno, os
+                    for path in ".tags/x/doc001", "d/doc001":
+                        try: os.getxattr(path, "security.selinux", follow_symlinks=False)
+                        except OSError as error: print(errno.errorcode[error.errno])
+                    """)
+                #expect(printed == "EOPNOTSUPP\nENODATA")
+            }
+        }
+
+        /// The kernel has one inode of a folder for all users.
+        @Test func aFoldersTimeTellsNobodyWhatOthersDid() throws {
+            try withMount(prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                let look = "stat -c %y .tags .tags/x .recents .favorites"
+                let before = try mount.shell(look, as: Account.bob)
+                try mount.shell("mkdir .tags/own; cat d/doc001 >/dev/null; ln -s ../d/doc002 .favorites/", as: Account.alice)
+                #expect(try mount.shell(look, as: Account.alice) == before)
+                #expect(try mount.shell(look, as: Account.bob) == before)
+                #expect(try Set(before.split(separator: "\n")).count == 1)
+            }
+        }
+
         /// Each removal would give the next document another number.
         @Test func documentsOfOneNameAreRemovedTogether() throws {
             let folders = "a b c d"
