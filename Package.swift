@@ -66,6 +66,8 @@ let package = Package(
         .systemLibrary(
             name: "CPoppler", path: "Sources/RenderingWorker/CPoppler", pkgConfig: "poppler-glib",
             providers: [.apt(["libpoppler-glib-dev"])]),
+        .systemLibrary(
+            name: "CMail", path: "Sources/RenderingWorker/CMail", pkgConfig: "gmime-3.0", providers: [.apt(["libgmime-3.0-dev"])]),
         .systemLibrary(name: "CArchive", path: "Sources/RenderingWorker/CArchive", providers: [.apt(["libarchive-dev"])]),
         .systemLibrary(name: "CSeccomp", path: "Sources/RenderingWorker/CSeccomp", providers: [.apt(["libseccomp-dev"])]),
         .target(name: "CScaler", path: "Sources/RenderingWorker/CScaler", linkerSettings: [.linkedLibrary("swscale")]),
@@ -75,8 +77,8 @@ let package = Package(
         .target(
             name: "CJpeg", dependencies: ["CScaler"], path: "Sources/RenderingWorker/CJpeg", linkerSettings: [.linkedLibrary("jpeg")]),
         .executableTarget(
-            name: "RenderingWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CPoppler", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
-            exclude: ["CVips", "CPoppler", "CArchive", "CSeccomp", "CScaler", "CMedia", "CJpeg"]),
+            name: "RenderingWorker", dependencies: ["WorkerProtocol", "CLinux", "CVips", "CPoppler", "CMail", "CArchive", "CSeccomp", "CMedia", "CJpeg"],
+            exclude: ["CVips", "CPoppler", "CMail", "CArchive", "CSeccomp", "CScaler", "CMedia", "CJpeg"]),
         .systemLibrary(
             name: "CGio", path: "Sources/DocumentRendering/CGio", pkgConfig: "gio-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(name: "CPng", path: "Sources/DocumentRendering/CPng", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),

@@ -280,20 +280,34 @@ public final class MountedStore: Sendable {
     private static func textIndexer(
         _ configuration: MountConfiguration, _ indexer: Indexer, _ thumbnails: DocumentThumbnails?, _ log: Logger
     ) -> TextIndexer? {
-        guard configuration.options.textSearching == .on else { return nil }
+        let chosen = configuration.options.textSearching
+        let searching = chosen ?? (configuration.options.allowOther ? .off : .on)
+        guard searching != .off else { return nil }
         guard let thumbnails, !indexer.index.isTemporary else {
-            log.warning("texts of documents are not searched: \(thumbnails == nil ? "the mount has no virtual folders" : "the state folder has no room")")
+            if chosen != nil {
+                log.warning("texts of documents are not searched: \(thumbnails == nil ? "the mount has no virtual folders" : "the state folder has no room")")
+            }
             return nil
+        }
+        if searching == .pictures, !TextReader.canReadPictures {
+            log.warning("text in pictures is not searched: tesseract is not installed, or none of its languages is (Debian: tesseract-ocr, tesseract-ocr-eng)")
         }
         do throws(IndexError) {
             return try TextIndexer(
-                folder: configuration.stateFolder, isNew: indexer.index.outcome != .opened, indexer: indexer,
-                reader: TextReader(thumbnails.thumbnailer), subject: { thumbnails.subject($0, isFolder: false) },
+                folder: configuration.stateFolder, isNew: indexer.index.outcome != .opened, bounds: textBounds(configuration), indexer: indexer,
+                reader: TextReader(thumbnails.thumbnailer, readsPictures: searching == .pictures), subject: { thumbnails.subject($0, isFolder: false) },
                 isStoreInUse: { indexer.isStoreInUse }, log: log)
         } catch {
             log.warning("texts of documents are not searched: \(error)")
             return nil
         }
+    }
+
+    /// Nobody but root and the user who mounted uses a mount for one.
+    private static func textBounds(_ configuration: MountConfiguration) -> BoundedResource.Bound {
+        var bounds = BoundedResource.textBytes.bound
+        if !configuration.options.allowOther { bounds.forUser = bounds.forAll }
+        return bounds
     }
 
     private static func openIndex(

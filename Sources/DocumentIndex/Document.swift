@@ -58,6 +58,8 @@ public struct Document: Sendable, Equatable {
     public let id: DocumentID
     public let path: StorePath
     public let identity: DocumentIdentity
+    /// The user who owns the file.
+    public let owner: UserID
     /// In bytes.
     public let size: Int64
     public let modified: Timestamp

@@ -59,7 +59,7 @@ struct DocumentRow {
     var document: Document? {
         path.map {
             Document(
-                id: DocumentID(rawValue: id), path: $0, identity: identity, size: size,
+                id: DocumentID(rawValue: id), path: $0, identity: identity, owner: UserID(owner), size: size,
                 modified: Timestamp(nanoseconds: modified), generation: ContentGeneration(rawValue: generation),
                 tags: tags.map(Tag.parse) ?? [])
         }

@@ -35,8 +35,8 @@ enum RenderingWorker {
         case .facts(let subject): .facts(try PreviewFacts.read(subject, files.input(0)))
         case .text(let subject, let page):
             try files.write(try DocumentText.read(subject, files.input(0), page: page).utf8.prefix(WorkLimits.text))
-        case .words(let subject, let isMarkup):
-            try files.write(try DocumentWords.read(subject, files.input(0), isMarkup: isMarkup).prefix(WorkLimits.words))
+        case .words(let subject, let form):
+            try files.write(try DocumentWords.read(subject, form, files.input(0)).prefix(WorkLimits.words))
         case .links(let subject, let page):
             try files.write(subject == .pages ? try PdfDocument(files.input(0)).links(page: page).bytes : [])
         case .list: try files.write(try ArchiveContents.list(files.input(0)).bytes)

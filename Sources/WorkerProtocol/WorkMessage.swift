@@ -60,10 +60,10 @@ extension WorkRequest {
             fields.add("text")
             fields.add(subject.rawValue)
             fields.add(page ?? -1)
-        case .words(let subject, let isMarkup):
+        case .words(let subject, let form):
             fields.add("words")
             fields.add(subject.rawValue)
-            fields.add(isMarkup ? 1 : 0)
+            fields.add(form.rawValue)
         case .links(let subject, let page):
             fields.add("links")
             fields.add(subject.rawValue)
@@ -103,8 +103,9 @@ extension WorkRequest {
             else { return nil }
             self = .text(subject, page: page < 0 ? nil : page)
         case "words":
-            guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let isMarkup = fields.number(in: 0...1) else { return nil }
-            self = .words(subject, isMarkup: isMarkup == 1)
+            guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let form = fields.text().flatMap({ TextForm(rawValue: $0) })
+            else { return nil }
+            self = .words(subject, form)
         case "links":
             guard let subject = fields.text().flatMap({ Subject(rawValue: $0) }), let page = fields.number(in: 0...1_000_000)
             else { return nil }

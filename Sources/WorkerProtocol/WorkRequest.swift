@@ -9,8 +9,8 @@ public enum WorkRequest: Equatable, Sendable {
     case facts(Subject)
     /// What can be read in it, as UTF-8. `page` counts from 0; nil means all.
     case text(Subject, page: Int?)
-    /// Its searchable text, as UTF-8: what can be read in it, titles, the names in an archive. - Parameter isMarkup: it is HTML or XML.
-    case words(Subject, isMarkup: Bool)
+    /// Its searchable text, as UTF-8: what can be read in it, titles, the names in an archive.
+    case words(Subject, TextForm)
     /// The links on a page, which counts from 0: a `LinkListing`.
     case links(Subject, page: Int)
     /// What an archive holds: an `ArchiveListing`.
@@ -21,6 +21,17 @@ public enum WorkRequest: Equatable, Sendable {
     case convert(command: [String], suffix: String, result: String)
     /// What a worker that was taken over could do, tried out: with a file that it was not given, and the one it was.
     case probe(path: String)
+
+    /// What a document that is text is written in.
+    public enum TextForm: String, Sendable, CaseIterable {
+        case plain
+        /// HTML or XML.
+        case markup
+        /// One message.
+        case mail
+        /// Several, as mbox.
+        case mailbox
+    }
 
     /// How a document is rendered.
     public enum Subject: String, Sendable, CaseIterable {

@@ -133,7 +133,7 @@ extension DocumentIndex {
         func read(_ name: String, _ words: String) throws {
             let document = try #require(try index.document(at: path(name)))
             let version = TextVersion(size: document.size, modified: document.modified)
-            try text.record([IndexedText(document: document.id, version: version, outcome: .text(Array(words.utf8)))], at: at(1))
+            try text.record([IndexedText(document: document.id, owner: anna, version: version, outcome: .text(Array(words.utf8)))], at: at(1))
         }
         func found(_ query: String) throws -> [String] {
             try index.documents(try index.search(try Query(parsing: query), in: text, order: .name, types: Types())).map(\.path.description)

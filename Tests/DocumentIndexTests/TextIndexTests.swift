@@ -12,8 +12,8 @@ import Testing
 
     init() throws { index = try TextIndex(folder: folder.path) }
 
-    private func record(_ id: Int64, _ outcome: IndexedText.Outcome, size: Int64 = 1) throws {
-        let text = IndexedText(document: DocumentID(rawValue: id), version: TextVersion(size: size, modified: at(1)), outcome: outcome)
+    private func record(_ id: Int64, _ outcome: IndexedText.Outcome, size: Int64 = 1, of owner: UserID = anna) throws {
+        let text = IndexedText(document: DocumentID(rawValue: id), owner: owner, version: TextVersion(size: size, modified: at(1)), outcome: outcome)
         try index.record([text], at: at(9))
     }
     private func record(_ id: Int64, _ text: String, size: Int64 = 1) throws { try record(id, .text(Array(text.utf8)), size: size) }
@@ -38,6 +38,33 @@ import Testing
         #expect(try found("文") == [3])
         #expect(try found("文検") == [])
         #expect(try found("\"—\"") == [])
+    }
+
+    @Test func ownersHaveAShareEach() throws {
+        let limit = 2 * TextIndex.longestText
+        let index = try TextIndex(folder: folder.path, bounds: .init(forUser: limit, forAll: 8 * limit))
+        let text = Array(String(repeating: "word ", count: TextIndex.longestText / 5).utf8)
+        func record(_ id: Int64, _ bytes: [UInt8], of owner: UserID) throws {
+            let version = TextVersion(size: 1, modified: at(1))
+            try index.record([IndexedText(document: DocumentID(rawValue: id), owner: owner, version: version, outcome: .text(bytes))], at: at(9))
+        }
+        func haveRoom() throws -> [Bool] { try [anna, ben].map { try index.hasRoom(for: $0) } }
+        try record(1, text, of: anna)
+        #expect(try haveRoom() == [true, true])
+        let first = try index.use(by: anna)
+        #expect(first > text.count / 2 && first <= TextIndex.longestText)
+        try record(2, text, of: anna)
+        #expect(try haveRoom() == [false, true])
+        try record(1, Array("short".utf8), of: ben)
+        #expect(try index.use(by: anna) == first)
+        #expect(try index.use(by: ben) > 0)
+        try index.forget([DocumentID(rawValue: 2)])
+        #expect(try index.use(by: anna) == 0)
+        #expect(try haveRoom() == [true, true])
+        try record(3, text, of: anna)
+        try index.clear()
+        #expect(try [anna, ben].map { try index.use(by: $0) } == [0, 0])
+        try index.close()
     }
 
     @Test func aTextTakesThePlaceOfTheOneBefore() throws {
@@ -117,7 +144,7 @@ import Testing
             unlink(path + "-wal")
             let opened = try TextIndex(folder: folder.path)
             #expect(try opened.counts().indexed == 0)
-            try opened.record([IndexedText(document: DocumentID(rawValue: 1), version: TextVersion(size: 1, modified: at(1)), outcome: .text(Array("text".utf8)))], at: at(1))
+            try opened.record([IndexedText(document: DocumentID(rawValue: 1), owner: anna, version: TextVersion(size: 1, modified: at(1)), outcome: .text(Array("text".utf8)))], at: at(1))
             #expect(try found("text", in: opened) == [1])
             try opened.close()
         }

@@ -6,7 +6,7 @@ struct WorkMessageTests {
     static let requests: [WorkRequest] = [
         .render(.pages, maximum: 128, page: 7), .collage(count: 4, maximum: 256),
         .convert(command: ["a", "", "b c"], suffix: ".x", result: "/tmp/y"), .facts(.media), .text(.pages, page: nil), .text(.code, page: 0),
-        .links(.pages, page: 3), .words(.pages, isMarkup: false), .words(.code, isMarkup: true), .list, .extract(entry: 99), .probe(path: "/x"),
+        .links(.pages, page: 3), .words(.pages, .plain), .words(.code, .markup), .words(.text, .mailbox), .list, .extract(entry: 99), .probe(path: "/x"),
     ]
     static let replies: [WorkReply] = [.picture(width: 1, height: 4_096, bands: 4), .refused("é", isPassing: false), .refused("", isPassing: true),
         .facts([Fact("title", "a"), Fact("pages", 3)]), .written(0), .written(64 << 20), .possible(["a", "b"]), .possible([])]

@@ -1,4 +1,5 @@
 """Writes documents of many types into the working directory, each with a word of its own in its text: word-TYPE."""
+import base64
 import zipfile
 
 
@@ -35,6 +36,16 @@ package("talk.pptx", {"ppt/slides/slide1.xml": "<p><a:p><a:t>wordpptx</a:t></a:p
 package("book.epub", {"mimetype": "application/epub+zip", "OEBPS/c1.xhtml": "<html><head><style>.wordstyle{}</style></head><body><p>wordepub</p></body></html>"})
 package("parts.zip", {"inner/wordzip.txt": "not read"})
 pdf("page.pdf", "wordpdf of a page")
+with open("multi.eml", "wb") as file:
+    file.write(
+        b"From: =?utf-8?q?Ada_L=C3=B6vel?= <ada@example.org>\nSubject: =?utf-8?b?d29yZHN1YmplY3TDqQ==?=\nMIME-Version: 1.0\n"
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n"
+        b"wordlat=\nin =FCber\n--b\nContent-Type: text/html\nContent-Transfer-Encoding: base64\n\n"
+        + base64.b64encode(b"<p class=wordhtmltag>word<b>multipart</b></p>")
+        + b"\n--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=wordattached.txt\n\nwordinside\n--b--\n")
+with open("box.mbox", "w") as file:
+    for name in "one", "two":
+        file.write(f"From ada@example.org Thu Jan  1 00:00:00 2026\nFrom: ada@example.org\nSubject: mail\n\nwordmbox{name}\n\n")
 for name, text in {
     "note.txt": "wordtxt, Übung macht den Meister\n",
     "read.md": "# wordmd\n",

@@ -29,6 +29,8 @@ public struct MountOptions: Hashable, Sendable {
         /// Searches find words in documents' texts, which are read in the background.
         case on
         case off
+        /// And in pictures, where Tesseract is installed.
+        case pictures
     }
 
     /// Other users than the one who mounts may use the mount.
@@ -37,7 +39,8 @@ public struct MountOptions: Hashable, Sendable {
     public var passthrough = Passthrough.auto
     public var restarting = Restarting.on
     public var virtualFolders = VirtualFolderMode.listed
-    public var textSearching = TextSearching.off
+    /// Nil: on if one user has the mount. Root does not read the documents of all users unless told to.
+    public var textSearching: TextSearching?
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false
     /// After what time a save is a stream: written in place from then on.
@@ -76,7 +79,7 @@ public struct MountOptions: Hashable, Sendable {
         case "uring": break
         case "restart": restarting = try Self.choice(name, value)
         case "virtual": virtualFolders = try Self.choice(name, value)
-        case "search-text": textSearching = try Self.choice(name, value)
+        case "search-text": textSearching = try Self.choice(name, value) as TextSearching
         case _ where Self.isForMountCommand(name): break
         case _ where value != nil: throw .unknown(option, nearest: Self.nearest(to: name))
         case "allow_other": allowOther = true

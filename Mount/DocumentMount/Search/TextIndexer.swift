@@ -1,5 +1,6 @@
 import CLinux
 import DocumentIndex
+import struct DocumentIndex.UserID
 import DocumentRendering
 import Glibc
 import Logging
@@ -22,6 +23,8 @@ final class TextIndexer: Sendable {
         var isWorking = false
         var isPaused = false
         var isOver = false
+        /// How long documents were read in vain since all were last looked at, by their owners, in nanoseconds.
+        var inVain: [UserID: Int64] = [:]
         /// Why nothing is read, for a person.
         var trouble: String?
         var document: StorePath?
@@ -38,6 +41,8 @@ final class TextIndexer: Sendable {
     /// Nil if it turned out damaged and no other could be made. Nothing is taken within it; a file is opened.
     private let index: Locked<TextIndex?>
     private let folder: String
+    let bounds: BoundedResource.Bound
+    private var accounts: Accounts { indexer.index.bounds.accounts }
 
     /// Changes kept; with more all documents are looked at.
     private static let mostChanged = 10_000
@@ -51,22 +56,23 @@ final class TextIndexer: Sendable {
     private static let usePollInterval: Int64 = 200_000_000
     /// After an error, and before documents that could not be read are tried again.
     private static let pauseAfterError: Int64 = 600_000_000_000
-    /// The most that the file takes, in bytes; less on a small disk.
-    private static let mostBytes = 8 << 30
+    /// How long documents of one owner may be read in vain, before the others' are read: it may be made to take long.
+    private static let mostInVain: Int64 = 60_000_000_000
 
     /// Throws if the index cannot be opened. - Parameter isNew: whether the index of documents was made anew: its ids are others.
     init(
-        folder: String, isNew: Bool, indexer: Indexer, reader: TextReader, subject: @escaping @Sendable (StorePath) -> RenderSubject,
+        folder: String, isNew: Bool, bounds: BoundedResource.Bound, indexer: Indexer, reader: TextReader, subject: @escaping @Sendable (StorePath) -> RenderSubject,
         isStoreInUse: @escaping @Sendable () -> Bool, log: Logger
     ) throws(IndexError) {
         self.folder = folder
+        self.bounds = bounds
         self.indexer = indexer
         self.reader = reader
         self.subject = subject
         self.isStoreInUse = isStoreInUse
         self.log = log
         if isNew { TextIndex.remove(in: folder) }
-        index = Locked(try TextIndex(folder: folder))
+        index = Locked(try TextIndex(folder: folder, bounds: bounds, accounts: indexer.index.bounds.accounts))
     }
 
     /// Where texts are searched; nil for as long as it is damaged.
@@ -133,7 +139,7 @@ final class TextIndexer: Sendable {
                 if state.isPaused { return (nil, false, nil) }
                 if state.notBefore > now { return (nil, false, state.notBefore) }
                 if let due = state.allDue, due <= now {
-                    (state.allDue, state.changed, state.isWorking) = (nil, [], true)
+                    (state.allDue, state.changed, state.inVain, state.isWorking) = (nil, [], [:], true)
                     return (.all, false, nil)
                 }
                 guard !state.changed.isEmpty else { return (nil, false, state.allDue) }
@@ -219,7 +225,7 @@ final class TextIndexer: Sendable {
         index.withLock { index in
             index = nil
             TextIndex.remove(in: folder)
-            index = try? TextIndex(folder: folder)
+            index = try? TextIndex(folder: folder, bounds: bounds, accounts: accounts)
         }
         lookAtAll()
     }
@@ -263,7 +269,7 @@ final class TextIndexer: Sendable {
         for document in documents where !document.path.isHidden && goesOn {
             guard let outcome = try outcome(of: document, isTold: areTold) else { continue }
             if case .text(let text) = outcome { bytes += text.count }
-            texts.append(IndexedText(document: document.id, version: TextVersion(document), outcome: outcome))
+            texts.append(IndexedText(document: document.id, owner: document.owner, version: TextVersion(document), outcome: outcome))
             if bytes > Self.batchBytes || cl_monotonic_ns() - began > Self.batchAge { try record() }
         }
         try record()
@@ -276,18 +282,28 @@ final class TextIndexer: Sendable {
         let known = try ofTexts { (index) throws(IndexError) in try index.state(of: document.id) }
         guard known?.isDue(for: version) ?? true || isTold && known?.kind == .nothing else { return nil }
         try checkRoom()
+        guard try mayBeRead(document) else { return nil }
         waitForPause()
         state.withLock { $0.document = document.path }
-        defer { state.withLock { $0.document = nil } }
+        let began = cl_monotonic_ns()
+        var isInVain = false
+        defer {
+            state.withLock { state in
+                state.document = nil
+                if isInVain { state.inVain[document.owner, default: 0] += cl_monotonic_ns() - began }
+            }
+        }
         // The index is told soon of a version that it has not.
         func isSame(_ read: ThumbnailVersion) -> Bool { read.size == version.size && read.modified == version.modified.nanoseconds }
         switch reader.read(subject(document.path)) {
         case .text(let bytes, let read): return isSame(read) ? .text(bytes) : nil
         case .nothing(let reason, let read): return isSame(read) ? .nothing(reason) : nil
         case .failed(let reason, let read):
+            isInVain = true
             tryAgainLater()
             return isSame(read) ? .failed(reason) : nil
         case .unreadable(let reason):
+            isInVain = true
             tryAgainLater()
             return .failed(reason)
         case .changed: return nil
@@ -297,12 +313,22 @@ final class TextIndexer: Sendable {
 
     private func tryAgainLater() { state.withLock { $0.allDue = $0.allDue ?? cl_monotonic_ns() + Self.pauseAfterError } }
 
+    /// Whether its owner has a share left, of room and of time.
+    private func mayBeRead(_ document: Document) throws(TextFailure) -> Bool {
+        if state.withLock({ $0.inVain[document.owner] ?? 0 }) > Self.mostInVain {
+            tryAgainLater()
+            return false
+        }
+        // Where there is none now, all are looked at again when documents have gone.
+        return try ofTexts { (index) throws(IndexError) in try index.hasRoom(for: document.owner) }
+    }
+
     private func checkRoom() throws(TextFailure) {
         let size = try ofTexts { (index) throws(IndexError) in try index.size() }
         var disk = statvfs()
         guard folder.withCString({ statvfs($0, &disk) }) == 0 else { return }
         let free = Int(clamping: UInt64(disk.f_bavail).multiplied(clamping: UInt64(disk.f_frsize)))
-        if size > Self.mostBytes { throw .other("the index of texts has 8 GiB, the most that it may take") }
+        if size > bounds.forAll { throw .other("the index of texts has \(size >> 20) MiB, the most that it may take (textBytes)") }
         if free < size / 2 || free < 64 << 20 { throw .other("\(folder): the disk has no room for more texts") }
     }
 

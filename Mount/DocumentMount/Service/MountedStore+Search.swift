@@ -65,7 +65,11 @@ extension MountedStore {
         guard let text = texts.textIndex else { return TextStateReply(state: "waiting", reason: "the index of texts is damaged and made anew") }
         if path.isHidden { return TextStateReply(state: "nothing", reason: "hidden documents are not read") }
         do throws(IndexError) {
-            guard let state = try text.state(of: known.id) else { return TextStateReply(state: "waiting") }
+            let state = try text.state(of: known.id)
+            if state?.version != TextVersion(known), try !text.hasRoom(for: known.owner) {
+                return TextStateReply(state: "waiting", reason: "its owner has as many texts as a user may have; `quire status` has the bounds (textBytes)")
+            }
+            guard let state else { return TextStateReply(state: "waiting") }
             guard state.version == TextVersion(known) else { return TextStateReply(state: "waiting", reason: "it has changed since it was read") }
             return TextStateReply(
                 state: "\(state.kind)", reason: state.reason, time: Double(state.time.nanoseconds) / 1e9, length: state.length, attempts: state.attempts)

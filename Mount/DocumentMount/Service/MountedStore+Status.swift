@@ -87,6 +87,7 @@ extension MountedStore: MountService {
     private func bound(of resource: BoundedResource) -> BoundedResource.Bound {
         switch resource {
         case .indexBytes: indexer.index.bounds.bytes
+        case .textBytes: search.texts?.bounds ?? shares.bound(of: resource)
         case .tags: indexer.index.bounds.tags
         default: shares.bound(of: resource)
         }
@@ -96,6 +97,7 @@ extension MountedStore: MountService {
     private func use(of resource: BoundedResource, by user: UInt32?) -> Int {
         switch resource {
         case .indexBytes, .tags, .keptTags, .savedSearches, .favorites: (try? indexer.index.use(of: resource, by: user.map { UserID($0) })) ?? 0
+        case .textBytes: (try? search.texts?.textIndex?.use(by: user.map { UserID($0) })) ?? 0
         default: user.map { shares.use(of: resource, by: $0) } ?? shares.use(of: resource)
         }
     }

@@ -21,11 +21,13 @@ public struct IndexedText: Hashable, Sendable {
     }
 
     public let document: DocumentID
+    /// For whom the text is counted: the owner of the file.
+    public let owner: UserID
     public let version: TextVersion
     public let outcome: Outcome
 
-    public init(document: DocumentID, version: TextVersion, outcome: Outcome) {
-        (self.document, self.version, self.outcome) = (document, version, outcome)
+    public init(document: DocumentID, owner: UserID, version: TextVersion, outcome: Outcome) {
+        (self.document, self.owner, self.version, self.outcome) = (document, owner, version, outcome)
     }
 }
 

@@ -25,9 +25,9 @@ extension TextIndex {
             try db.run("INSERT INTO word (rowid, words) VALUES (?, ?)", [id, String(decoding: words, as: UTF8.self)])
         }
         try db.run(
-            "INSERT INTO text (document, size, mtime, state, attempts, length, words, reason, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO text (document, owner, size, mtime, state, attempts, length, words, reason, time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                id, text.version.size, text.version.modified.nanoseconds, kind.rawValue, attempts, words.count,
+                id, Int64(text.owner.rawValue), text.version.size, text.version.modified.nanoseconds, kind.rawValue, attempts, words.count,
                 words.isEmpty ? nil : Data(CompressedWords.compressed(words)), reason, time.nanoseconds,
             ])
     }
@@ -60,6 +60,20 @@ extension TextIndex {
         }
         // Without room for a copy the file stays as large as it is.
         try? pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
+    }
+
+    // MARK: - Shares
+
+    /// In bytes of words, of the user's account; with nil, of the file.
+    public func use(by user: UserID?) throws(IndexError) -> Int {
+        guard let user else { return try size() }
+        return try read { try Room.use("bytes", by: accounts.owner(of: user.rawValue), accounts, $0) }
+    }
+
+    /// Whether more texts of the user's documents may be taken in: a text of full length would find room.
+    public func hasRoom(for user: UserID) throws(IndexError) -> Bool {
+        let (own, all) = (try use(by: user), try use(by: nil))
+        return bounds.hasRoom(for: Self.longestText, beside: own, of: all, user: accounts.owner(of: user.rawValue))
     }
 
     // MARK: - Questions

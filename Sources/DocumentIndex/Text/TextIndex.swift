@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import QueryLanguage
+public import StorePrimitives
 
 /// The words of documents' texts: SQLite's full-text index (FTS5) in a file of its own, which can be thrown away, as all in it can be read
 /// again. So neither what it costs to write nor damage to it concerns the index of documents.
@@ -16,11 +17,18 @@ public final class TextIndex: Sendable {
     /// How often a version is tried that could not be read.
     public static let mostAttempts = 3
 
+    /// What users may have in it, in bytes of words; the bound for all applies to the file.
+    public let bounds: BoundedResource.Bound
+    let accounts: Accounts
     let pool: DatabasePool
     private let path: String
 
     /// Opens or makes the file in a folder. One that is damaged, or of another version, is thrown away.
-    public init(folder: String) throws(IndexError) {
+    public init(
+        folder: String, bounds: BoundedResource.Bound = BoundedResource.textBytes.bound, accounts: Accounts = Accounts()
+    ) throws(IndexError) {
+        self.bounds = bounds
+        self.accounts = accounts
         path = folder + "/" + Self.fileName
         do {
             pool = try Self.open(path)
@@ -44,7 +52,7 @@ public final class TextIndex: Sendable {
     }
 
     /// Grows whenever texts that are kept would be taken apart into other words.
-    private static let version = 1
+    private static let version = 2
 
     private static func open(_ path: String) throws -> DatabasePool {
         var configuration = Configuration()
@@ -74,6 +82,7 @@ public final class TextIndex: Sendable {
         -- many bytes as length says.
         CREATE TABLE text (
             document INTEGER PRIMARY KEY,
+            owner INTEGER NOT NULL,
             size INTEGER NOT NULL,
             mtime INTEGER NOT NULL,
             state INTEGER NOT NULL,
@@ -83,6 +92,14 @@ public final class TextIndex: Sendable {
             reason TEXT,
             time INTEGER NOT NULL
         );
+        -- How many bytes of words the documents of a user have.
+        CREATE TABLE share (uid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
+        CREATE TRIGGER text_added AFTER INSERT ON text WHEN NEW.length > 0 BEGIN
+            INSERT INTO share (uid, bytes) VALUES (NEW.owner, NEW.length) ON CONFLICT (uid) DO UPDATE SET bytes = bytes + excluded.bytes;
+        END;
+        CREATE TRIGGER text_removed AFTER DELETE ON text WHEN OLD.length > 0 BEGIN
+            UPDATE share SET bytes = bytes - OLD.length WHERE uid = OLD.owner;
+        END;
         -- What is read of texts is taken apart already: words by spaces.
         CREATE VIRTUAL TABLE word USING fts5 (words, content = '', tokenize = 'ascii');
         PRAGMA user_version = \(version);

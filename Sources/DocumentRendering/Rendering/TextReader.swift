@@ -8,8 +8,16 @@ import WorkerProtocol
 public final class TextReader: Sendable {
     private let renderer = Renderer(yields: false, isReserve: false)
     private let thumbnailer: Thumbnailer
+    private let readsPictures: Bool
 
-    public init(_ thumbnailer: Thumbnailer) { self.thumbnailer = thumbnailer }
+    /// - Parameter readsPictures: whether text is recognized in pictures, where Tesseract is installed.
+    public init(_ thumbnailer: Thumbnailer, readsPictures: Bool = false) {
+        self.thumbnailer = thumbnailer
+        self.readsPictures = readsPictures
+    }
+
+    /// Whether text can be recognized in pictures.
+    public static var canReadPictures: Bool { TextRecognizer.installed != nil }
 
     public enum Result: Sendable {
         /// UTF-8, of the version that the document had.
@@ -39,9 +47,9 @@ public final class TextReader: Sendable {
         guard version.size <= Self.largest else { return .nothing("it is larger than \(Self.largest >> 20) MiB", version) }
         let type = DocumentType(of: subject.name) { Renderer.beginning(of: content) }
         guard let decoder = decoder(for: type) else { return .nothing("nothing here reads documents of type \(type)", version) }
-        let isMarkup = Self.markup.contains { type.isA($0) }
         do throws(RenderRefusal) {
-            let words = try renderer.written(try renderer.ask(.words(decoder, isMarkup: isMarkup), [content], thumbnailer))
+            var words = try renderer.written(try renderer.ask(.words(decoder, Self.form(of: type)), [content], thumbnailer))
+            if decoder == .image, readsPictures { words += recognized(content, subject.name) }
             // Written in place meanwhile: what was read may be of neither.
             guard let now = try? Renderer.version(of: content), now == version else { return .changed }
             // A worker that was taken over may answer more.
@@ -60,6 +68,23 @@ public final class TextReader: Sendable {
         thumbnailer.providers.providers(for: type).lazy.compactMap { provider in
             if case .builtIn(let rendering) = provider { rendering } else { nil }
         }.first
+    }
+
+    /// Seconds for one picture.
+    private static let timeToRecognize = 60
+
+    /// The text in a picture; none if it cannot be recognized: that the picture has none is no failure.
+    private func recognized(_ content: Descriptor, _ name: EntryName) -> [UInt8] {
+        guard let recognizer = TextRecognizer.installed else { return [] }
+        let answer = try? renderer.askAlone(
+            recognizer.request(suffix: name.suffix), program: recognizer.program, [content], seconds: Self.timeToRecognize, thumbnailer)
+        return answer.flatMap { try? renderer.written($0) } ?? []
+    }
+
+    private static func form(of type: DocumentType) -> WorkRequest.TextForm {
+        if markup.contains(where: { type.isA($0) }) { return .markup }
+        if type.isA(DocumentType("application/mbox")) { return .mailbox }
+        return type.isA(DocumentType("message/rfc822")) ? .mail : .plain
     }
 
     private static let markup = ["text/html", "application/xml", "application/xhtml+xml"].map { DocumentType($0) }

@@ -4,7 +4,7 @@ import WorkerProtocol
 /// The searchable text of documents.
 enum DocumentWords {
     /// UTF-8. Throws if there is nothing to be read.
-    static func read(_ subject: WorkRequest.Subject, _ input: Int32, isMarkup: Bool) throws(WorkRefusal) -> [UInt8] {
+    static func read(_ subject: WorkRequest.Subject, _ form: WorkRequest.TextForm, _ input: Int32) throws(WorkRefusal) -> [UInt8] {
         switch subject {
         case .pages where PdfDocument.isPdf(input):
             let document = try PdfDocument(input)
@@ -12,8 +12,11 @@ enum DocumentWords {
         // Of pictures that are pages, SVG has text.
         case .pages: return MarkupText.text(of: Array(try TextSheet.text(of: input, atMost: WorkLimits.words).utf8))
         case .text, .code:
-            let text = Array(try TextSheet.text(of: input, atMost: WorkLimits.words).utf8)
-            return isMarkup ? MarkupText.text(of: text) : text
+            switch form {
+            case .mail, .mailbox: return try MailText.read(input, isMailbox: form == .mailbox)
+            case .plain: return Array(try TextSheet.text(of: input, atMost: WorkLimits.words).utf8)
+            case .markup: return MarkupText.text(of: Array(try TextSheet.text(of: input, atMost: WorkLimits.words).utf8))
+            }
         case .embedded: return try PackageText.read(input)
         case .archive: return try names(input)
         case .image, .media: return lines(try PreviewFacts.read(subject, input))

@@ -29,6 +29,7 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
     case listingBytes
     case keptNames
     case indexBytes
+    case textBytes
     case tags
     case keptTags
     case savedSearches
@@ -124,6 +125,8 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
             ("keptNames", 150_000, 600_000, "lists of virtual folders are made anew at each lookup", "some 430 bytes each; all of them for the one user of a user's mount")
         case .indexBytes:
             ("indexBytes", 1 << 30, 4 << 30, "the document is not in recents, tags and searches", "rows of documents, by their owners; of all, half the free disk at most")
+        case .textBytes:
+            ("textBytes", 2 << 30, 8 << 30, "the text of the document is not searched", "words of documents' texts, by their owners; the file of all has at most half the free disk")
         case .tags:
             ("tags", 10_000, 100_000, "the tag has no folder", "different tags of documents; each listing of .tags goes through all")
         case .keptTags:

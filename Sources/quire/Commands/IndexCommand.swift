@@ -9,7 +9,7 @@ struct IndexCommand: ParsableCommand {
         commandName: "index",
         abstract: "Show and control the indexing of documents' texts.",
         discussion: """
-            On a mount with the option search-text=on the daemon reads documents in the background, so that 'quire search' finds \
+            The daemon reads documents in the background (mount option search-text), so that 'quire search' finds \
             words in their texts. 'quire search --why PATH' shows the state of one document.
 
             Means the mount of the working directory, else the only one there is, unless --in names another.

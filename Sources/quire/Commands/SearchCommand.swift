@@ -12,8 +12,8 @@ struct SearchCommand: ParsableCommand {
         abstract: "Find documents by name, text, tag, type, date, size and folder.",
         discussion: """
             Prints the paths of the documents that meet the query and that you may read, last modified first. A document must contain \
-            all words of the query, in its name or its text, without regard to case and accents. Texts are searched on mounts with \
-            the option search-text=on. 'quire help search' describes the language.
+            all words of the query, in its name or its text, without regard to case and accents. Texts are searched unless the mount has \
+            the option search-text=off, or allow_other without search-text=on. 'quire help search' describes the language.
 
             With --live the command goes on, and prints what changes in the results, until interrupted or until the mount ends: \
             found, changed, or gone, and the path. With --json each line is an object with event (found, complete, changed or gone), at \

@@ -50,7 +50,7 @@ final class Mount {
 
     /// Mounts the store, and waits until it answers. Throws if it is refused.
     func mount(_ options: [String]? = nil, sourceLocation: SourceLocation = #_sourceLocation) throws {
-        let words = ((options ?? account.options) + (restarts ? [] : ["restart=off"])).flatMap { ["-o", $0] }
+        let words = (["search-text=off"] + (options ?? account.options) + (restarts ? [] : ["restart=off"])).flatMap { ["-o", $0] }
         let place = path == store ? [store] : [store, path]
         let result = try runProgram(
             Products.folder + "/quire", ["mount"] + place + words, environment: environment, user: account.uid)

@@ -31,6 +31,7 @@ extension MountTests {
                 func found(_ query: String) throws -> String { try mount.shell("{ quire search --sort name \(query) || true; } | sed \"s|^$M/||\"") }
                 for (word, name) in [
                     ("docx", "letter.docx"), ("odt", "letter.odt"), ("xlsx", "sheet.xlsx"), ("pptx", "talk.pptx"), ("epub", "book.epub"), ("zip", "parts.zip"),
+                    ("multipart", "multi.eml"), ("latin", "multi.eml"), ("attached", "multi.eml"), ("subjecté", "multi.eml"), ("mboxtwo", "box.mbox"),
                     ("pdf", "page.pdf"), ("txt", "note.txt"), ("md", "read.md"), ("html", "site.html"), ("svg", "drawing.svg"), ("eml", "mail.eml"), ("c", "program.c"),
                 ] { #expect(try found("word\(word)") == name, "\(word)") }
                 #expect(try found("wordpdftitle wordpdf") == "page.pdf")
@@ -39,7 +40,7 @@ extension MountTests {
                 #expect(try found("'\"two three\"' 'ubung OR one'") == "site.html")
                 #expect(try found("検索 ext:txt") == "notes.ja.txt")
                 #expect(try found("'wordp*'") == "page.pdf\ntalk.pptx")
-                for word in ["wordstyle", "wordrels", "wordcomment", "wordscript", "wordbin", "wordbroken", "wordhidden", "wordt"] { #expect(try found(word) == "", "\(word)") }
+                for word in ["wordstyle", "wordrels", "wordcomment", "wordscript", "wordbin", "wordbroken", "wordinside", "wordhtmltag", "wordhidden", "wordt"] { #expect(try found(word) == "", "\(word)") }
                 #expect(try mount.shell("ls .search/wordtxt; cat .search/wordmd/read.md") == "note.txt\n# wordmd")
             }
         }
@@ -115,7 +116,33 @@ extension MountTests {
             }
         }
 
-        @Test func withoutTheOptionNamesAloneAreSearched() throws {
+        /// Texts of one user's documents are searched without an option; of several users' documents with it.
+        @Test func oneUsersTextsAreSearchedUnlessTheOptionIsOff() throws {
+            let mount = try Mount(.user)
+            defer { mount.end() }
+            try mount.shell("echo worddefault >\"$S/note.txt\"; quire mount \"$S\" \"$M\"", in: mount.store)
+            try mount.shell("found() { [ \"$(quire search worddefault)\" = \"$M/note.txt\" ]; }; eventually found")
+            try withMount(.root, ["allow_other"], prepare: "echo worddefault >note.txt") { (mount: Mount) throws in
+                try mount.scanned()
+                #expect(try mount.shell("quire index").contains("texts: off"))
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func textInPicturesIsRecognized(account: Account) throws {
+            let draw = "convert -background white -fill black -pointsize 48 label:'Invoice harbour 4711' scan.png; convert -size 300x300 gradient: plain.png"
+            try withMount(account, ["search-text=pictures"], prepare: draw) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell(Self.readAll + "[ \"$(quire search 'harbour 4711')\" = \"$M/scan.png\" ]")
+                #expect(try mount.shell("quire search --why plain.png --json | jq -r .state") == "indexed")
+            }
+            try withMount(account, ["search-text=on"], prepare: draw) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell(Self.readAll + "expect_status 1 quire search harbour")
+            }
+        }
+
+        @Test func withTheOptionOffNamesAloneAreSearched() throws {
             try withMount(.user, prepare: Self.documents) { (mount: Mount) throws in
                 try mount.scanned()
                 let none = try mount.attempt("quire search wordtxt")

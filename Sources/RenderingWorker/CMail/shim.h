@@ -1,0 +1,3 @@
+// What mail says: GMime.
+#pragma once
+#include <gmime/gmime.h>
