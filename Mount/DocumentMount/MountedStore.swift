@@ -25,12 +25,13 @@ public final class MountedStore: Sendable {
     let favorites: FavoritesFolder
     let search: StoreSearch
     let liveSearches: LiveSearches
+    let grants: Grants
     /// Nil until it is needed. Held while it is read or made, once.
     let bookmarkKey = Mutex<BookmarkKey?>(nil)
     let versions: VersionStore
     /// Whether the mount is going away: long work gives up.
     let isEnding = Atomic(false)
-    private let session: FuseSession
+    let session: FuseSession
     private let watcher = Mutex<StoreWatcher?>(nil)
     let log: Logger
 
@@ -73,12 +74,13 @@ public final class MountedStore: Sendable {
         let liveSearches = LiveSearches(accounts: shares.accounts)
         (journal.onChange, indexer.onChange) = ({ liveSearches.noteChange() }, { liveSearches.noteChange() })
         self.liveSearches = liveSearches
+        grants = Grants(shares: shares)
         let virtualFolders: VirtualFolders.Parts? =
             configuration.options.virtualFolders == .off
             ? nil
             : VirtualFolders.Parts(
                 recents: recents, favorites: favorites, tags: TagFolder(tagFolders, tags: [], place: []),
-                search: SearchFolder(search: search, indexer: indexer, shares: shares),
+                search: SearchFolder(search: search, indexer: indexer, shares: shares), scopes: ScopesFolder(grants),
                 thumbnailer: Thumbnailer(
                     folder: configuration.thumbnailFolder, providers: ProviderTable(),
                     workerProgram: configuration.workerProgram, threads: sysconf(Int32(truncatingIfNeeded: _SC_NPROCESSORS_ONLN)), log: log,
@@ -109,7 +111,7 @@ public final class MountedStore: Sendable {
         tuning.sharesByUser = privileges.actsForCallers
         do throws(Errno) {
             session = try FuseSession(
-                fileSystem: ReplayRequests(before: virtualTree), options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
+                fileSystem: ScopedTree(before: ReplayRequests(before: virtualTree), grants), options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
             fileSystem.session.set(session)
         } catch {
             throw Self.refused(configuration, error)

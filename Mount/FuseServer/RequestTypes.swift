@@ -39,6 +39,8 @@ public struct Caller: Hashable, Sendable {
     public let gid: gid_t
     public let thread: pid_t
     public let umask: mode_t
+    /// A view of the files that the request came by, which the file system numbers; 0: by their own paths. The kernel knows of none.
+    public var view: UInt32 = 0
 
     public init(uid: uid_t, gid: gid_t, thread: pid_t, umask: mode_t) {
         self.uid = uid

@@ -38,10 +38,12 @@ public struct ScannedDocument: Sendable, Equatable {
     public var modified: Timestamp
     /// In their order; nil if they were not read or the store keeps none: those of the index then stay.
     public var tags: [Tag]?
+    /// The user who changed it, if it is another version than the one known; nil if that is not known.
+    public var changedBy: UserID?
 
     public init(
         path: StorePath, identity: DocumentIdentity, linkCount: UInt64 = 1, owner: UserID? = nil, size: Int64,
-        modified: Timestamp, tags: [Tag]? = nil
+        modified: Timestamp, tags: [Tag]? = nil, changedBy: UserID? = nil
     ) {
         self.path = path
         self.identity = identity
@@ -50,6 +52,7 @@ public struct ScannedDocument: Sendable, Equatable {
         self.size = size
         self.modified = modified
         self.tags = tags
+        self.changedBy = changedBy
     }
 }
 

@@ -89,7 +89,7 @@ struct DocumentRow {
         let newTags = facts.tags.map { Tag.format($0.prefix(Tag.mostOfDocument)) } ?? tags
         let learntHandle = sameFile && identity.handle.isEmpty && !facts.identity.handle.isEmpty
         guard contentChanged || learntHandle || newTags != tags else { return false }
-        if contentChanged { (generation, writer) = (generation &+ 1, nil) }
+        if contentChanged { (generation, writer) = (generation &+ 1, facts.changedBy.map { Int64($0.rawValue) }) }
         if !sameFile || learntHandle { identity = facts.identity }
         size = facts.size
         modified = facts.modified.nanoseconds

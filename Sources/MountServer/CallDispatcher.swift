@@ -21,7 +21,7 @@ struct CallDispatcher: Sendable {
             MountInterface.interface(service), RecoverInterface.interface(service), EventInterface.interface(service),
             CoordinationInterface.interface(service), PresenterInterface.interface(service), ThumbnailInterface.interface(service),
             SearchInterface.interface(service),
-            BookmarkInterface.interface(service),
+            BookmarkInterface.interface(service), GrantInterface.interface(service),
         ]
         methods = MethodTable(own + [ServiceInterface.interface(describing: own, version: version)])
     }

@@ -85,6 +85,15 @@ private struct NoTypes: TypeMatcher {
         // Beneath the mount somebody wrote, of whom nothing is known; a save by rename brings the writer with it.
         try index.apply([.present(facts("a", inode: 1, modified: 200))])
         #expect(try found("by:anna", users) == [])
+        var touched = facts("a", inode: 1, modified: 300)
+        touched.changedBy = anna
+        try index.apply([.present(touched)])
+        #expect(try found("by:anna", users) == ["a"])
+        touched.changedBy = ben
+        touched.tags = [tag("x")]
+        try index.apply([.present(touched)])
+        #expect(try found("by:anna", users) == ["a"])
+        try index.apply([.present(facts("a", inode: 1, modified: 400))])
         try index.apply([
             .present(facts("b.new", inode: 9)), .used(path("b.new"), by: anna, at: at(4), written: true),
             .moved(from: path("b.new"), to: path("b"), isFolder: false, takesOverTarget: true),

@@ -46,10 +46,16 @@ struct ServiceServerTests {
             let resolved = try connection.call(BookmarkInterface.resolve, .init("a"))
             #expect(resolved == ResolvedBookmark(state: .stale, path: DocumentPath([0x2f, 0xff])))
             #expect(try connection.call(BookmarkInterface.resolve, .init("b")) == ResolvedBookmark(state: .forged))
+            let granted = try connection.call(GrantInterface.grant, .init(DocumentPath([0x2f, 0xff]), readOnly: true, seconds: nil))
+            #expect(granted.path == DocumentPath([0x2f, 0xff]) && granted.readOnly && granted.seconds == nil)
+            #expect(try connection.call(GrantInterface.list).grants == [granted])
+            #expect(try connection.call(GrantInterface.revoke, .init(token: "token")).revoked == 2)
+            #expect(try connection.call(GrantInterface.revoke, .init(path: DocumentPath([0x2f, 0xff]))).revoked == 2)
             #expect(try connection.call(MountInterface.tags).tags.count == 20_000)
             #expect(
                 mount.asked.withLock { $0 } == [
-                    "status", "rename old new", "merge old new", "recents 3", "recents 50", #"forget ["/a b", "file:///%FF%25"]"#, #"uses ["/u"]"#, #"mark ["/a"]"#,
+                    "status", "rename old new", "merge old new", "recents 3", "recents 50", #"forget ["/a b", "file:///%FF%25"]"#, #"uses ["/u"]"#, #"mark ["/a"]"#, "revoke token -",
+                    "revoke - file:///%FF",
                 ])
         }
     }

@@ -78,6 +78,16 @@ final class StubMount: MountService {
         results.wake.withLock { $0 = wake }
         return results
     }
+    func grant(_ path: DocumentPath, readOnly: Bool, seconds: Double?, for peer: Peer) throws(ServiceFailure) -> GrantedScope {
+        GrantedScope(token: "token", place: DocumentPath("/m/.scopes/token/é".utf8), path: path, readOnly: readOnly, seconds: seconds)
+    }
+    func revokeGrants(token: String?, path: DocumentPath?, for peer: Peer) throws(ServiceFailure) -> Int {
+        asked.withLock { $0.append("revoke \(token ?? "-") \(path?.wire ?? "-")") }
+        return 2
+    }
+    func grants(for peer: Peer) throws(ServiceFailure) -> [GrantedScope] {
+        [try grant(DocumentPath([0x2f, 0xff]), readOnly: true, seconds: nil, for: peer)]
+    }
     func createBookmark(_ path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> String { "mark-of-\(path.wire)" }
     func resolveBookmark(_ bookmark: String, for peer: Peer) throws(ServiceFailure) -> ResolvedBookmark {
         bookmark == "a" ? ResolvedBookmark(state: .stale, path: DocumentPath([0x2f, 0xff])) : ResolvedBookmark(state: .forged)

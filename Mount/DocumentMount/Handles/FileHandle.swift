@@ -154,8 +154,8 @@ final class FileHandle: Sendable {
         left.map(Self.leave)
     }
 
-    /// A store through a mapping is not heard of.
-    var mayBeMappedForWriting: Bool { flags & O_ACCMODE == O_RDWR }
+    /// The file may change with no request on its node: a store through a mapping is not heard of, and by a grant it has another inode.
+    var mayBeMappedForWriting: Bool { flags & O_ACCMODE == O_RDWR || isWritable && caller.view != 0 }
 
     /// Opened for writing while it had set-ID bits: who writes decides whether they stay, so every write comes to the daemon.
     var hadSetIDBits: Bool { isWritable && (before?.st.st_mode ?? 0) & (S_ISUID | S_ISGID) != 0 }

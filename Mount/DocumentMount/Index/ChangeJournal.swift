@@ -14,6 +14,8 @@ final class ChangeJournal: Sendable {
     enum Event: Sendable {
         /// A document was made, written or replaced: look at it.
         case present(StorePath)
+        /// A user changed attributes or the size of a document: look at it.
+        case touched(StorePath, by: uid_t)
         /// A name is gone: a document, or a folder with all in it.
         case absent(StorePath)
         case moved(from: StorePath, to: StorePath, isFolder: Bool, takesOverTarget: Bool, by: Caller)
@@ -139,7 +141,7 @@ final class ChangeJournal: Sendable {
         guard !node.isStaged, let path = node.path else { return }
         if let event { events.tell(event, path, in: node.currentLink?.parent.identity, by: .caller(caller)) }
         // Users may be able to read other documents now.
-        if isIndexed { append(.present(path)) } else { onChange?() }
+        if isIndexed { append(.touched(path, by: caller.uid)) } else { onChange?() }
     }
 
     // MARK: - Done by others
@@ -198,7 +200,7 @@ final class ChangeJournal: Sendable {
         switch event {
         case .opened, .tagsTaken: put(event, about: [])
         case .overflow: put(event)
-        case .present(let path), .absent(let path), .replaced(let path), .madeAnew(let path, _), .written(let path, _, _):
+        case .present(let path), .touched(let path, _), .absent(let path), .replaced(let path), .madeAnew(let path, _), .written(let path, _, _):
             if has(path) { put(event) }
         case .moved(let old, let new, let isFolder, _, _):
             if has(old), has(new) { return put(event) }

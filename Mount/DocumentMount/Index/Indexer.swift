@@ -1,5 +1,6 @@
 import CLinux
 import DocumentIndex
+import struct DocumentIndex.UserID
 import DocumentStore
 import FuseServer
 import Glibc
@@ -171,6 +172,7 @@ final class Indexer: @unchecked Sendable {
         for (event, place) in zip(events, LaterMoves.places(for: events)) {
             switch event {
             case .present(let path): batch.examine(path, at: place)
+            case .touched(let path, let uid): batch.examine(path, at: place, changedBy: UserID(uid))
             case .absent(let path): batch.add(.absent(path))
             case .moved(let old, let new, let isFolder, let takesOver, let caller):
                 batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: takesOver))
@@ -298,11 +300,11 @@ private struct Batch {
     mutating func note(_ change: IndexUpdate) { changes.append(change) }
 
     /// Has the index told of the document that was at `path` and is now at `place`; nil for one that was replaced.
-    mutating func examine(_ path: StorePath, at place: StorePath?) {
+    mutating func examine(_ path: StorePath, at place: StorePath?, changedBy user: UserID? = nil) {
         guard let place, examined.insert(path).inserted else { return }
         switch reader.status(at: place) {
         case .document(var facts):
-            facts.path = path
+            (facts.path, facts.changedBy) = (path, user)
             changes.append(.present(facts))
         case .nothing: changes.append(.absent(path))
         case .other: break

@@ -43,7 +43,7 @@ struct LaterMoves {
         var moves = LaterMoves()
         for index in events.indices.reversed() {
             switch events[index] {
-            case .present(let path), .written(let path, _, _), .madeAnew(let path, _), .replaced(let path),
+            case .present(let path), .touched(let path, _), .written(let path, _, _), .madeAnew(let path, _), .replaced(let path),
                 .moved(_, let path, false, _, _):
                 places[index] = moves.place(of: path)
             default: break

@@ -5,7 +5,7 @@ import SystemPackage
 /// A layer of the mount's file system: it answers the requests that are its own, and hands all others to the next layer, which is
 /// what the defaults below do.
 ///
-/// A request passes `ReplayRequests`, `VirtualTree` and `MountedFileSystem`, in this order. The layers are final classes that name the
+/// A request passes `ScopedTree`, `ReplayRequests`, `VirtualTree` and `MountedFileSystem`, in this order. The layers are final classes that name the
 /// next one by its type, so that the compiler inlines what only hands a request on.
 protocol FileSystemLayer: FileSystemOperations {
     associatedtype Next: FileSystemOperations

@@ -41,51 +41,47 @@ extension MountedFileSystem {
         reply: consuming Reply<CreatedFile>
     ) {
         let created: (Entry, FileHandle, OpenMode)
+        do throws(Errno) { created = try creating(caller, in: table.node(parent), name: name, mode: mode, flags: flags) } catch { return reply.fail(error) }
+        answer(created, reply)
+    }
+
+    /// The entry and the handle of a file that is made, or of one that is there.
+    func creating(
+        _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32
+    ) throws(Errno) -> (entry: Entry, handle: FileHandle, mode: OpenMode) {
         do throws(Errno) {
-            let parent = table.node(parent)
             try checkRoom(for: .openFiles, caller)
             try refuseHidden(name)
-            created = try makingFile(name, in: parent, caller) { () throws(Errno) in
+            let created = try makingFile(name, in: parent, caller) { () throws(Errno) in
                 try self.created(caller, in: parent, name: name, mode: mode, flags: flags)
             } _: { (hidden, staged) throws(Errno) in
                 try createdForClaim(caller, in: parent, name: name, as: hidden, staged, mode: mode, flags: flags)
             }
             _ = saves.staleRetries.takeMaking(caller.thread)
+            return created
         } catch .fileExists where flags & O_EXCL == 0 {
-            let parent = table.node(parent)
             // This open(2) was answered ESTALE before, and its name was gone when it was looked up again: another file has it now.
             if saves.staleRetries.takeMaking(caller.thread) {
-                return createAgain(caller, in: parent, name: name, mode: mode, flags: flags, reply)
+                return try createAgain(caller, in: parent, name: name, mode: mode, flags: flags)
             }
             // The kernel walks the path again and finds what is there.
             beginSave(of: name, in: parent, flags: flags, caller)
             saves.staleRetries.note(
                 caller.thread, at: Node.Link(parent: parent, name: EntryName(copying: name)), flags: flags)
-            return reply.fail(.staleNFSFileHandle)
-        } catch {
-            return reply.fail(error)
+            throw .staleNFSFileHandle
         }
-        answer(created, reply)
     }
 
     /// CREATE of a name that is there, by an open(2) that the kernel does not retry once more: opens what is there, as whoever asks
     /// may.
     private func createAgain(
-        _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32, _ reply: consuming Reply<CreatedFile>
-    ) {
-        do throws(Errno) {
-            for _ in 0..<Self.maximumAttempts {
-                do throws(Errno) {
-                    return answer(try openedExisting(name, in: parent, flags: flags, caller), reply)
-                } catch .noSuchFileOrDirectory, .staleNFSFileHandle {}
-                do throws(Errno) {
-                    return answer(try created(caller, in: parent, name: name, mode: mode, flags: flags), reply)
-                } catch .fileExists {}
-            }
-            throw .resourceBusy
-        } catch {
-            reply.fail(error)
+        _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32
+    ) throws(Errno) -> (entry: Entry, handle: FileHandle, mode: OpenMode) {
+        for _ in 0..<Self.maximumAttempts {
+            do throws(Errno) { return try openedExisting(name, in: parent, flags: flags, caller) } catch .noSuchFileOrDirectory, .staleNFSFileHandle {}
+            do throws(Errno) { return try created(caller, in: parent, name: name, mode: mode, flags: flags) } catch .fileExists {}
         }
+        throw .resourceBusy
     }
 
     private func openedExisting(
@@ -116,14 +112,15 @@ extension MountedFileSystem {
         _ caller: Caller, in parent: NodeID, mode: mode_t, flags: Int32, reply: consuming Reply<CreatedFile>
     ) {
         let created: (Entry, FileHandle, OpenMode)
-        do throws(Errno) {
-            let parent = table.node(parent)
-            try checkRoom(for: .openFiles, caller)
-            created = try temporary(caller, in: parent, mode: mode, flags: flags)
-        } catch {
-            return reply.fail(error)
-        }
+        do throws(Errno) { created = try creatingTemporary(caller, in: table.node(parent), mode: mode, flags: flags) } catch { return reply.fail(error) }
         answer(created, reply)
+    }
+
+    func creatingTemporary(
+        _ caller: Caller, in parent: Node, mode: mode_t, flags: Int32
+    ) throws(Errno) -> (entry: Entry, handle: FileHandle, mode: OpenMode) {
+        try checkRoom(for: .openFiles, caller)
+        return try temporary(caller, in: parent, mode: mode, flags: flags)
     }
 
     private func answer(_ created: (entry: Entry, handle: FileHandle, mode: OpenMode), _ reply: consuming Reply<CreatedFile>) {

@@ -74,7 +74,9 @@ extension MountedFileSystem {
                 || SaveService.mustBeDirect(decision, flags: flags, caller, isRelay: isAmongRelays, file: descriptor, state)
             if isDirect, let lastPage { keepSize(of: node, &state, lastPage) }
             let (mode, refreshed) =
-                isDirect
+                // The kernel has another inode of it, of which nothing is known here.
+                caller.view != 0 ? (.direct(beside: nil), nil)
+                : isDirect
                 ? (directMode(&state), nil)
                 : openMode(
                     of: node, &state, descriptor, flags: flags, caller, readsPastPages: readsPastPages, before: before, content)

@@ -275,7 +275,8 @@ extension ChangeJournal.Event {
     /// Whose pictures are others now.
     fileprivate var paths: [StorePath] {
         switch self {
-        case .present(let path), .absent(let path), .madeAnew(let path, _), .written(let path, _, _), .replaced(let path): [path]
+        case .present(let path), .touched(let path, _), .absent(let path), .madeAnew(let path, _), .written(let path, _, _), .replaced(let path):
+            [path]
         case .moved(let old, let new, _, _, _), .movedOutside(let old, let new, _), .exchanged(let old, let new): [old, new]
         case .opened, .tagsTaken, .overflow: []
         }

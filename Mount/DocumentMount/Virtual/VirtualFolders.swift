@@ -8,9 +8,11 @@ final class VirtualFolders: Sendable {
     private let folders: [(name: EntryName, item: any VirtualItem)]
     /// Listed nowhere: going through the tree would have everything rendered.
     private let previews: PreviewsFolder
+    /// Listed nowhere.
+    private let scopes: ScopesFolder
 
     /// Names that later virtual folders will have: nothing else may take them meanwhile.
-    private static let reserved = [".scopes", ".sh_thumbnails"].map { EntryName($0) }
+    private static let reserved = [".sh_thumbnails"].map { EntryName($0) }
     /// The names of this version's folders.
     static let names = [".recents", ".tags", ".thumbnails", ".search", ".favorites"].map { EntryName($0) }
     static let foldersOfLinks = [".recents", ".tags", ".favorites"].map { EntryName($0) }
@@ -21,6 +23,7 @@ final class VirtualFolders: Sendable {
         let favorites: any VirtualItem
         let tags: any VirtualItem
         let search: any VirtualItem
+        let scopes: ScopesFolder
         let thumbnailer: Thumbnailer
         /// How the store is browsed.
         let mountPoint: [UInt8]
@@ -30,6 +33,7 @@ final class VirtualFolders: Sendable {
 
     init(_ parts: Parts, thumbnails: DocumentThumbnails) {
         previews = PreviewsFolder(PreviewService(thumbnails), .root)
+        scopes = parts.scopes
         folders = Array(zip(Self.names, [parts.recents, parts.tags, ThumbnailsFolder(thumbnails), parts.search, parts.favorites]))
         listed = parts.isListed
             ? zip(folders, FolderHandle.offsetsAfter).map { folder, offset in
@@ -38,7 +42,8 @@ final class VirtualFolders: Sendable {
     }
 
     func folder(named name: BorrowedName) -> (any VirtualItem)? {
-        PreviewsFolder.name.matches(name) ? previews : folders.first { $0.name.matches(name) }?.item
+        if ScopesFolder.name.matches(name) { return scopes }
+        return PreviewsFolder.name.matches(name) ? previews : folders.first { $0.name.matches(name) }?.item
     }
 
     /// Whether nothing of the store can have this name at the root.

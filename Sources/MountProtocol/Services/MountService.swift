@@ -1,6 +1,6 @@
 /// What the daemon answers for `org.quire.Mount`, and with it for the other interfaces. Methods are called on the service's own
 /// threads, several at once, and may block for the length of an index query. Each decides by `peer` what may be shown or done.
-public protocol MountService: RecoverService, EventService, ClaimService, PresenterService, ThumbnailService, SearchService, BookmarkService {
+public protocol MountService: RecoverService, EventService, ClaimService, PresenterService, ThumbnailService, SearchService, BookmarkService, GrantService {
     func status(for peer: Peer) throws(ServiceFailure) -> MountStatus
 
     /// Renames a tag on every document that has it and that the peer may access; unless the peer may write all of these, none

@@ -35,6 +35,7 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
     case savedSearches
     case favorites
     case liveResults
+    case grants
     case heldRequests
     case heldRequestBytes
     case thumbnailBytes
@@ -137,6 +138,8 @@ public enum BoundedResource: Int, CaseIterable, Sendable {
             ("favorites", 10_000, 100_000, "EDQUOT from symlink(2)", "documents and folders that .favorites lists; some 100 bytes each")
         case .liveResults:
             ("liveResults", 200_000, 800_000, "Failed", "documents that watched searches may show; some 200 bytes each")
+        case .grants:
+            ("grants", 1_000, 10_000, "Failed", "folders in .scopes, each of which keeps the folders above its document known")
         case .heldRequests:
             ("heldRequests", 10_000, 20_000, "EBUSY", "requests that were put aside, since others of the user hold a share of the threads")
         case .heldRequestBytes:

@@ -94,6 +94,10 @@ extension MountTests {
                 #expect(try found("by:\(Account.alice) in:letters", as: Account.alice) == "letters/hers")
                 try mount.shell("echo his too >note", as: Account.bob)
                 #expect(try found("by:me", as: Account.alice) == "letters/hers")
+                // Programs set times after they have written; who changes the size or times is known, too.
+                try mount.shell("truncate -s 2 letters/hers; touch -d 2001-02-03 letters/hers; cp -p other letters/copy", as: Account.alice)
+                #expect(try found("by:me", as: Account.alice) == "letters/copy\nletters/hers")
+                try mount.shell("rm letters/copy")
                 #expect(try mount.attempt("quire search by:no-such-user").status == 1)
                 // Nobody knows who wrote beneath the mount.
                 try mount.shell("echo beneath >\"$S/letters/note\"")

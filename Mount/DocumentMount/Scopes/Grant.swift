@@ -1,0 +1,129 @@
+import CLinux
+import FuseServer
+import Glibc
+import StorePrimitives
+import Synchronization
+import SystemPackage
+
+/// The right to use one document, or one folder with all in it, by a path of its own: `.scopes/TOKEN`. It ends with the mount.
+final class Grant: Sendable {
+    /// Tells one grant from all others of this mount; never 0. `Caller.view` of requests that come by it.
+    let number: UInt32
+    /// The name of its folder in `.scopes`: whoever knows it may use the grant, if it is the owner or root.
+    let token: EntryName
+    /// Who has granted.
+    let owner: Credentials
+    let isReadOnly: Bool
+    /// On the clock that goes on while the machine sleeps (CLOCK_BOOTTIME), in nanoseconds; nil: for as long as the mount.
+    let expiry: Int64?
+    /// What was granted; a document's version at that time.
+    var target: Node { held.node }
+    private let held: HeldNode
+    private let isRevoked = Atomic<Bool>(false)
+    private struct Place {
+        var link: Node.Link
+        /// The folders on the way there.
+        var folders: [HeldNode]
+    }
+    /// Where it was last seen.
+    private let place: Mutex<Place>
+    private let table: NodeTable
+    private let share: TakenShare
+
+    /// - Parameter path: the folders on the way to the target, and the target.
+    fileprivate init?(
+        number: UInt32, token: EntryName, owner: Credentials, isReadOnly: Bool, expiry: Int64?, path: [HeldNode], in table: NodeTable, share: TakenShare
+    ) {
+        guard let held = path.last, let link = held.node.currentLink else { return nil }
+        (self.number, self.token, self.owner, self.isReadOnly, self.expiry) = (number, token, owner, isReadOnly, expiry)
+        (self.held, self.table, self.share) = (held, table, share)
+        place = Mutex(Place(link: link, folders: path.dropLast()))
+    }
+
+    func revoke() { isRevoked.store(true, ordering: .releasing) }
+
+    /// Whether nothing may be done by it any more: it was revoked, or its time is over.
+    var isOver: Bool { isRevoked.load(ordering: .acquiring) || expiry.map { Self.now >= $0 } ?? false }
+
+    static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return saturatedNanoseconds(time)
+    }
+
+    /// The folder and the name where the document or folder stands now, or stood last.
+    var link: Node.Link {
+        let current = target.currentLink ?? target.saved.load()?.published(beside: target)?.currentLink
+        return place.withLock { place in
+            guard let current else { return place.link }
+            if current.parent !== place.link.parent { place.folders = HeldNode.all(from: current.parent, in: table) }
+            place.link = current
+            return current
+        }
+    }
+}
+
+/// The grants of a mount.
+final class Grants: Sendable {
+    private struct State {
+        var byToken: [EntryName: Grant] = [:]
+        var byNumber: [UInt32: Grant] = [:]
+        var last: UInt32 = 0
+    }
+    /// Leaf.
+    private let state = Locked(State())
+    private let shares: UserShares
+
+    init(shares: UserShares) { self.shares = shares }
+
+    /// Grants the use of what stands at the end of a path. Throws EDQUOT if the user has as many grants as a user may have.
+    func make(
+        of path: [HeldNode], in table: NodeTable, by owner: Credentials, isReadOnly: Bool, seconds: Double?
+    ) throws(Errno) -> Grant {
+        removeThoseThatAreOver()
+        guard let share = TakenShare(.grants, 1, of: shares, for: owner.uid) else { throw .diskQuotaExceeded }
+        let expiry = seconds.map { Grant.now.adding(clamping: Int64(clamping: $0 * 1e9)) }
+        let token = Self.token()
+        let number = state.withLock { state in
+            state.last = state.last == .max ? 1 : state.last + 1
+            return state.last
+        }
+        let made = Grant(
+            number: number, token: token, owner: owner, isReadOnly: isReadOnly, expiry: expiry, path: path, in: table, share: share)
+        guard let made else { throw .noSuchFileOrDirectory }
+        state.withLock { state in
+            state.byToken[token] = made
+            state.byNumber[number] = made
+        }
+        return made
+    }
+
+    /// 128 bits that nobody can guess, in letters and digits.
+    private static func token() -> EntryName {
+        var generator = SystemRandomNumberGenerator()
+        let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+        return EntryName((0..<26).map { _ in digits[Int(truncatingIfNeeded: generator.next() & 31)] }) ?? EntryName("grant")
+    }
+
+    /// The grant of a token that holds still.
+    func grant(_ token: EntryName) -> Grant? { state.withLock { $0.byToken[token] }.flatMap { $0.isOver ? nil : $0 } }
+
+    /// Whether requests may come by the view of this number: that of a grant that holds still.
+    func holds(_ view: UInt32) -> Bool { state.withLock { $0.byNumber[view] }.map { !$0.isOver } ?? false }
+
+    /// Those that hold, the latest first.
+    var all: [Grant] { state.withLock { Array($0.byToken.values) }.filter { !$0.isOver }.sorted { $0.number > $1.number } }
+
+    func revoke(_ grant: Grant) {
+        grant.revoke()
+        remove([grant])
+    }
+
+    private func removeThoseThatAreOver() { remove(state.withLock { $0.byToken.values.filter(\.isOver) }) }
+
+    private func remove(_ grants: [Grant]) {
+        state.withLock { state in
+            for grant in grants { (state.byToken[grant.token], state.byNumber[grant.number]) = (nil, nil) }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import CLinux
+import FuseServer
+import Glibc
+import StorePrimitives
+import SystemPackage
+
+/// Making, removing and moving what is inside a grant.
+extension ScopedTree {
+    func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
+        guard let scoped = try inside(parent, caller, writes: true) else {
+            return try next.makeNode(caller, in: parent, name: name, mode: mode, device: device)
+        }
+        return self.scoped(try files.makeNode(scoped.caller, in: scoped.node, name: name, mode: mode, device: device), scoped.grant)
+    }
+
+    func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
+        guard let scoped = try inside(parent, caller, writes: true) else { return try next.makeFolder(caller, in: parent, name: name, mode: mode) }
+        return self.scoped(try files.makeFolder(scoped.caller, in: scoped.node, name: name, mode: mode), scoped.grant)
+    }
+
+    func makeSymbolicLink(_ caller: Caller, in parent: NodeID, name: BorrowedName, target: UnsafePointer<CChar>) throws(Errno) -> Entry {
+        guard let scoped = try inside(parent, caller, writes: true) else {
+            return try next.makeSymbolicLink(caller, in: parent, name: name, target: target)
+        }
+        return self.scoped(try files.makeSymbolicLink(scoped.caller, in: scoped.node, name: name, target: target), scoped.grant)
+    }
+
+    func link(_ caller: Caller, node: NodeID, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
+        let (linked, folder) = (try inside(node, caller), try inside(parent, caller, writes: true))
+        guard let linked, let folder else {
+            // What is in a grant stays there, and nothing else comes into it.
+            if linked != nil || folder != nil { throw .improperLink }
+            return try next.link(caller, node: node, in: parent, name: name)
+        }
+        guard linked.grant === folder.grant else { throw .improperLink }
+        return scoped(try files.link(folder.caller, node: linked.node, in: folder.node, name: name), folder.grant)
+    }
+
+    func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        guard let scoped = try inside(parent, caller, writes: true) else { return try next.unlink(caller, in: parent, name: name) }
+        try files.unlink(scoped.caller, in: scoped.node, name: name)
+    }
+
+    func removeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        guard let scoped = try inside(parent, caller, writes: true) else { return try next.removeFolder(caller, in: parent, name: name) }
+        try files.removeFolder(scoped.caller, in: scoped.node, name: name)
+    }
+
+    func rename(
+        _ caller: Caller, from parent: NodeID, name: BorrowedName, to newParent: NodeID, newName: BorrowedName, flags: UInt32
+    ) throws(Errno) {
+        let (old, new) = (try inside(parent, caller, writes: true), try inside(newParent, caller, writes: true))
+        guard let old, let new else {
+            if old != nil || new != nil { throw .improperLink }
+            return try next.rename(caller, from: parent, name: name, to: newParent, newName: newName, flags: flags)
+        }
+        guard old.grant === new.grant else { throw .improperLink }
+        try files.rename(old.caller, from: old.node, name: name, to: new.node, newName: newName, flags: flags)
+    }
+}

@@ -1,0 +1,187 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    /// One document or folder, by a path of its own, for programs that are given nothing else.
+    struct GrantTests {
+        private static let store = "mkdir -p d/sub; echo one >d/doc; echo inner >d/sub/inner; echo else >other; chmod 755 . d d/sub"
+
+        private func withGrant(_ account: Account = .root, _ arguments: String = "d", _ script: String) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell("place=$(quire grant \(arguments)); scope=$(dirname \"$place\")\n" + script)
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aFolderIsUsedByItsGrant(account: Account) throws {
+            try withGrant(
+                account,
+                """
+                [ "$(ls -A .scopes)" = "" ]; [ "$(ls -A "$scope")" = d ]; [ "$(ls -A "$place")" = "doc
+                sub" ]
+                [ "$(cat "$place/doc" "$place/sub/inner")" = "one
+                inner" ]
+                [ "$(stat -c '%i %a %u %s' "$place/doc")" = "$(stat -c '%i %a %u %s' d/doc)" ]
+                setfattr -n user.xdg.tags -v kept d/doc
+                echo two >"$place/doc"; [ "$(cat d/doc)" = two ]; echo three >d/doc; [ "$(cat "$place/doc")" = three ]
+                echo more >>"$place/doc"; [ "$(tail -n 1 d/doc)" = more ]; echo last >>d/doc; [ "$(tail -n 1 "$place/doc")" = last ]
+                echo four >"$place/doc.tmp"; mv "$place/doc.tmp" "$place/doc"; [ "$(cat d/doc)" = four ]
+                [ "$(getfattr --only-values -n user.xdg.tags "$place/doc")" = kept ]; [ "$(readlink .tags/kept/doc)" = ../../d/doc ]
+                echo n >"$place/sub/n"; mv "$place/sub/n" "$place/m"; [ "$(cat d/m)" = n ]
+                ln "$place/m" "$place/hard"; [ "$(stat -c %h d/m)" = 2 ]; ln -s doc "$place/soft"; [ "$(cat d/soft)" = four ]
+                mkdir "$place/made"; rmdir "$place/made"; rm -r "$place/sub"; [ "$(ls d)" = "doc
+                hard
+                m
+                soft" ]
+                truncate -s 2 "$place/doc"; chmod 600 "$place/doc"; touch -d 2001-02-03 "$place/doc"
+                [ "$(stat -c '%s %a %y' d/doc | cut -c1-16)" = "2 600 2001-02-03" ]
+                expect_status 1 mv "$place/m" .; expect_status 1 mv other "$place/"; expect_status 1 ln other "$place/"; [ "$(cat other)" = else ]
+                expect_status 1 touch "$scope/x"
+                """)
+        }
+
+        /// A saver that is killed harms nothing, and nobody reads half a save.
+        @Test(arguments: Account.allCases)
+        func savesByAGrantAreTransactions(account: Account) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.python("""
+                    import os, signal, subprocess
+                    place = subprocess.run(["quire", "grant", "d"], capture_output=True, text=True, check=True).stdout.strip()
+                    def read(path):
+                        with open(path) as file: return file.read()
+                    def begin():
+                        inner, outer = os.pipe()
+                        child = os.fork()
+                        if child == 0:
+                            file = os.open(place + "/doc", os.O_WRONLY | os.O_TRUNC)
+                            os.write(file, b"half")
+                            os.write(outer, b"x")
+                            signal.pause()
+                        os.read(inner, 1)
+                        return child
+                    child = begin()
+                    assert read("d/doc") == "one\\\\n" and read(place + "/doc") == "one\\\\n", (read("d/doc"), read(place + "/doc"))
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    assert read("d/doc") == "one\\\\n"
+                    with open(place + "/doc", "r+") as file:
+                        file.truncate(0)
+                        file.write("whole")
+                        file.flush()
+                        assert read("d/doc") in ("one\\\\n", "whole")
+                    assert read("d/doc") == "whole"
+                    """)
+            }
+        }
+
+        @Test(arguments: Account.allCases)
+        func aGrantForReadingChangesNothing(account: Account) throws {
+            try withGrant(
+                account, "--read-only d",
+                """
+                [ "$(cat "$place/doc")" = one ]
+                for command in 'echo x >"$place/doc"' 'echo x >>"$place/doc"' 'touch "$place/new"' 'mkdir "$place/new"' 'rm "$place/doc"' 'rmdir "$place/sub"' \\
+                    'chmod 600 "$place/doc"' 'mv "$place/doc" "$place/moved"' 'ln "$place/doc" "$place/linked"' 'ln -s x "$place/soft"' 'truncate -s 0 "$place/doc"' \\
+                    'setfattr -n user.a -v b "$place/doc"'
+                do
+                    ! message=$(eval "$command" 2>&1) || { echo "done: $command"; exit 1; }
+                    grep -q 'Read-only file system' <<<"$message" || { echo "$command: $message"; exit 1; }
+                done
+                [ "$(cat d/doc)" = one ]; [ "$(ls d)" = "doc
+                sub" ]; quire grants | grep -q '	ro	-	'
+                """)
+        }
+
+        /// For what is opened and what was; what was written of a save by then is not published.
+        @Test(arguments: Account.allCases)
+        func aRevokedGrantIsUsedNoMore(account: Account) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.python("""
+                    import errno, os, subprocess
+                    def quire(*words): return subprocess.run(["quire", *words], capture_output=True, text=True, check=True).stdout.strip()
+                    def fails(body, *numbers):
+                        try: body()
+                        except OSError as error: assert error.errno in numbers, error
+                        else: raise AssertionError("it went")
+                    place, kept = quire("grant", "d"), quire("grant", "d")
+                    reader = os.open(place + "/doc", os.O_RDONLY)
+                    folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+                    saver = os.open(place + "/doc", os.O_WRONLY | os.O_TRUNC)
+                    os.write(saver, b"half")
+                    assert os.pread(reader, 3, 0) == b"one"
+                    quire("revoke", place)
+                    fails(lambda: os.pread(reader, 3, 0), errno.ESTALE)
+                    fails(lambda: os.write(saver, b"more"), errno.ESTALE)
+                    fails(lambda: os.open("doc", os.O_RDONLY, dir_fd=folder), errno.ESTALE)
+                    fails(lambda: os.listdir(folder), errno.ESTALE)
+                    fails(lambda: os.stat(place + "/doc"), errno.ENOENT, errno.ESTALE)
+                    try: os.close(saver)
+                    except OSError: pass
+                    assert open("d/doc").read() == "one\\\\n" and open(kept + "/doc").read() == "one\\\\n"
+                    assert quire("grants").count("\\\\n") == 0 and kept in quire("grants")
+                    quire("revoke", "d")
+                    assert quire("grants") == ""
+                    """)
+            }
+        }
+
+        @Test func aGrantEndsWhenItsTimeIsOver() throws {
+            try withGrant(
+                .user, "--for 1.5s d",
+                """
+                [ "$(cat "$place/doc")" = one ]; over() { ! cat "$place/doc" 2>/dev/null; }; eventually over; [ "$(quire grants)" = "" ]
+                """)
+        }
+
+        @Test(arguments: Account.allCases)
+        func itIsFoundWhereverItIsMoved(account: Account) throws {
+            try withGrant(
+                account,
+                """
+                mkdir into; mv d into/moved; [ "$(ls "$scope")" = moved ]; [ "$(cat "$scope/moved/doc")" = one ]
+                mv into outer; echo two >"$scope/moved/doc"; [ "$(cat outer/moved/doc)" = two ]; [ "$(quire grants --json | jq -r '.[].path')" = "$M/outer/moved" ]
+                place=$(quire grant outer/moved/doc); scope=$(dirname "$place")
+                echo three >outer/moved/doc; mv outer/moved/doc final; [ "$(cat "$scope/final")" = three ]; echo four >"$scope/final"; [ "$(cat final)" = four ]
+                """)
+        }
+
+        /// In a sandbox that has nothing else of the mount.
+        @Test(arguments: Account.allCases)
+        func aSandboxHasWhatWasGrantedAlone(account: Account) throws {
+            try withGrant(
+                account,
+                """
+                run() { bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 --proc /proc --dev /dev --bind "$place" /work --chdir /work --unshare-all "$@"; }
+                run bash -ec '
+                    [ "$(ls)" = "doc
+                sub" ]; ! ls ../other ../../other 2>/dev/null
+                    inotifywait -q -m -e create,close_write,moved_to --format "%e %f" . >/tmp/events & watch=$!
+                    until grep -q inotify /proc/$watch/fdinfo/* 2>/dev/null; do sleep 0.01; done
+                    echo two >doc; echo three >new; mv new doc
+                    until grep -q "MOVED_TO doc" /tmp/events; do sleep 0.01; done
+                    grep -q "CLOSE_WRITE,CLOSE doc" /tmp/events; grep -q "CREATE new" /tmp/events; kill $watch'
+                [ "$(cat d/doc)" = three ]
+                """)
+        }
+
+        /// Not even a user who has learned the token.
+        @Test func itIsItsOwnersAlone() throws {
+            try withMount(prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell("chmod 777 . d; chmod 666 d/doc")
+                let place = try mount.shell("quire grant d", as: Account.alice)
+                #expect(try mount.shell("echo hers >'\(place)/doc'; cat d/doc", as: Account.alice) == "hers")
+                try mount.refuses("cat '\(place)/doc'", "No such file", as: Account.bob)
+                try mount.refuses("quire revoke '\(place)'", "nothing was granted", as: Account.bob)
+                #expect(try mount.shell("ls -A .scopes; quire grants", as: Account.bob) == "")
+                try mount.shell("chmod 700 d/sub; echo root >d/sub/secret; chmod 600 d/sub/secret")
+                try mount.refuses("cat '\(place)/sub/secret'", "Permission denied", as: Account.alice)
+                try mount.refuses("quire grant d/sub/secret", "that you may read", as: Account.alice)
+                #expect(try mount.shell("cat '\(place)/sub/secret'; quire revoke --all; quire grants") == "root")
+            }
+        }
+    }
+}
