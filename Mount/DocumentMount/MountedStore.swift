@@ -104,6 +104,7 @@ public final class MountedStore: Sendable {
         }
 
         virtualTree = VirtualTree(before: fileSystem, virtualFolders)
+        grants.onEnd = { [fileSystem] in fileSystem.remove($0.files.takeAll()) }
         if let thumbnails = virtualTree.thumbnails { indexer.index.follow { thumbnails.follow($0) } }
         search.texts = Self.textIndexer(configuration, indexer, virtualTree.thumbnails, log)
         var tuning = FuseSession.Tuning()
@@ -163,6 +164,7 @@ public final class MountedStore: Sendable {
         starter.join()
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
+        grants.removeAll()
         search.texts?.stop()
         liveSearches.stop()
         virtualTree.thumbnails?.stop()

@@ -82,7 +82,7 @@ final class ChangeJournal: Sendable {
     }
 
     func removed(in parent: Node, name: UnsafePointer<CChar>, by caller: Caller) {
-        guard let path = pathOf(parent, name) else { return }
+        guard !HiddenName.isHidden(name), let path = pathOf(parent, name) else { return }
         events.tell(.deleted, path, in: parent.identity, by: .caller(caller))
         append(.absent(path))
     }
@@ -100,6 +100,11 @@ final class ChangeJournal: Sendable {
         takesOver: FileNameTunnel.Takeover, by caller: Caller
     ) {
         guard let old = pathOf(from.0, from.1), let new = pathOf(to.0, to.1) else { return }
+        if HiddenName.isHidden(from.1) {
+            // Nobody has been told of it by that name.
+            events.tell(replaces ? .changed : .appeared, new, in: to.0.identity, by: .caller(caller))
+            return append(.written(new, caller, at: Clock.now))
+        }
         events.tell(.moved, new, in: to.0.identity, from: old, in: from.0.identity, by: .caller(caller))
         // For who shows the document it is the same one, saved.
         if replaces, !isFolder { events.tell(.changed, new, in: to.0.identity, by: .caller(caller)) }

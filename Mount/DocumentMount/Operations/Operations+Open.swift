@@ -74,7 +74,7 @@ extension MountedFileSystem {
 
     /// CREATE of a name that is there, by an open(2) that the kernel does not retry once more: opens what is there, as whoever asks
     /// may.
-    private func createAgain(
+    func createAgain(
         _ caller: Caller, in parent: Node, name: BorrowedName, mode: mode_t, flags: Int32
     ) throws(Errno) -> (entry: Entry, handle: FileHandle, mode: OpenMode) {
         for _ in 0..<Self.maximumAttempts {
@@ -225,7 +225,7 @@ extension MountedFileSystem {
     }
 
     /// The same under a hidden name, for a claim.
-    private func createdForClaim(
+    func createdForClaim(
         _ caller: Caller, in parent: Node, name: BorrowedName, as hidden: EntryName, _ staged: StagedNames.Staged?, mode: mode_t,
         flags: Int32
     ) throws(Errno) -> (Entry, FileHandle, OpenMode) {

@@ -143,7 +143,7 @@ extension MountedFileSystem {
     }
 
     /// The hidden name of a copy of a document or symbolic link.
-    private func copied(
+    func copied(
         _ name: BorrowedName, _ folder: Descriptor, to newName: BorrowedName, _ newFolder: Descriptor,
         by user: ActingUser
     ) throws(Errno) -> EntryName {

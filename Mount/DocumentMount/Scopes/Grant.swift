@@ -19,13 +19,15 @@ final class Grant: Sendable {
     /// What was granted; a document's version at that time.
     var target: Node { held.node }
     private let held: HeldNode
+    /// Of a document's grant.
+    let files = GrantedFiles()
     private let isRevoked = Atomic<Bool>(false)
     private struct Place {
         var link: Node.Link
         /// The folders on the way there.
         var folders: [HeldNode]
     }
-    /// Where it was last seen.
+    /// Where it was last seen. Leaf.
     private let place: Mutex<Place>
     private let table: NodeTable
     private let share: TakenShare
@@ -54,12 +56,16 @@ final class Grant: Sendable {
     /// The folder and the name where the document or folder stands now, or stood last.
     var link: Node.Link {
         let current = target.currentLink ?? target.saved.load()?.published(beside: target)?.currentLink
-        return place.withLock { place in
-            guard let current else { return place.link }
-            if current.parent !== place.link.parent { place.folders = HeldNode.all(from: current.parent, in: table) }
-            place.link = current
-            return current
+        guard let current else { return place.withLock { $0.link } }
+        // What is let go of here ends without the lock: it takes others.
+        let before = place.withLock { place in
+            defer { place.link = current }
+            return place.link
         }
+        guard before.parent !== current.parent else { return current }
+        var folders = HeldNode.all(from: current.parent, in: table)
+        place.withLock { swap(&$0.folders, &folders) }
+        return current
     }
 }
 
@@ -73,6 +79,9 @@ final class Grants: Sendable {
     /// Leaf.
     private let state = Locked(State())
     private let shares: UserShares
+    /// Told of a grant that is over, with nothing held.
+    /// Safe: set before the mount serves.
+    nonisolated(unsafe) var onEnd: (@Sendable (Grant) -> Void)?
 
     init(shares: UserShares) { self.shares = shares }
 
@@ -125,5 +134,9 @@ final class Grants: Sendable {
         state.withLock { state in
             for grant in grants { (state.byToken[grant.token], state.byNumber[grant.number]) = (nil, nil) }
         }
+        for grant in grants { onEnd?(grant) }
     }
+
+    /// At the end of the mount.
+    func removeAll() { remove(state.withLock { Array($0.byToken.values) }) }
 }

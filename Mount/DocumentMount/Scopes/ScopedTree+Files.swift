@@ -20,37 +20,40 @@ extension ScopedTree {
     func create(
         _ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, flags: Int32, reply: consuming Reply<CreatedFile>
     ) {
-        let scoped: (node: NodeID, caller: Caller, grant: Grant)?
         let created: (entry: Entry, handle: FileHandle, mode: OpenMode)
+        let grant: Grant
         do throws(Errno) {
-            scoped = try inside(parent, caller, writes: true)
-            guard let scoped else { return next.create(caller, in: parent, name: name, mode: mode, flags: flags, reply: reply) }
-            created = try files.creating(scoped.caller, in: table.node(scoped.node), name: name, mode: mode, flags: flags)
+            if let folder = try documentFolder(parent) {
+                (created, grant) = (try self.created(in: folder, name, caller, mode: mode, flags: flags), folder)
+            } else if let scoped = try inside(parent, caller, writes: true) {
+                (created, grant) = (try files.creating(scoped.caller, in: table.node(scoped.node), name: name, mode: mode, flags: flags), scoped.grant)
+            } else {
+                return next.create(caller, in: parent, name: name, mode: mode, flags: flags, reply: reply)
+            }
         } catch {
             return reply.fail(error)
         }
-        answer(created, scoped, reply)
+        answer(created, grant, reply)
     }
 
     func createTemporary(_ caller: Caller, in parent: NodeID, mode: mode_t, flags: Int32, reply: consuming Reply<CreatedFile>) {
-        let scoped: (node: NodeID, caller: Caller, grant: Grant)?
         let created: (entry: Entry, handle: FileHandle, mode: OpenMode)
+        let grant: Grant
         do throws(Errno) {
-            scoped = try inside(parent, caller, writes: true)
-            guard let scoped else { return next.createTemporary(caller, in: parent, mode: mode, flags: flags, reply: reply) }
-            created = try files.creatingTemporary(scoped.caller, in: table.node(scoped.node), mode: mode, flags: flags)
+            guard let scoped = try inside(parent, caller, writes: true) else {
+                return next.createTemporary(caller, in: parent, mode: mode, flags: flags, reply: reply)
+            }
+            (created, grant) = (try files.creatingTemporary(scoped.caller, in: table.node(scoped.node), mode: mode, flags: flags), scoped.grant)
         } catch {
             return reply.fail(error)
         }
-        answer(created, scoped, reply)
+        answer(created, grant, reply)
     }
 
     private func answer(
-        _ created: (entry: Entry, handle: FileHandle, mode: OpenMode), _ scoped: (node: NodeID, caller: Caller, grant: Grant)?,
-        _ reply: consuming Reply<CreatedFile>
+        _ created: (entry: Entry, handle: FileHandle, mode: OpenMode), _ grant: Grant, _ reply: consuming Reply<CreatedFile>
     ) {
-        guard let grant = scoped?.grant else { return reply.fail(.ioError) }
-        let entry = self.scoped(created.entry, grant)
+        let entry = scoped(created.entry, grant)
         let id = files.handOver(created.handle)
         if !reply.succeed(CreatedFile(entry: entry, file: OpenedFile(handle: id, mode: created.mode))) {
             files.release(id)

@@ -37,6 +37,7 @@ extension ScopedTree {
     }
 
     func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        if let grant = try documentFolder(parent) { return try unlink(name, in: grant, caller) }
         guard let scoped = try inside(parent, caller, writes: true) else { return try next.unlink(caller, in: parent, name: name) }
         try files.unlink(scoped.caller, in: scoped.node, name: name)
     }
@@ -49,6 +50,7 @@ extension ScopedTree {
     func rename(
         _ caller: Caller, from parent: NodeID, name: BorrowedName, to newParent: NodeID, newName: BorrowedName, flags: UInt32
     ) throws(Errno) {
+        if parent == newParent, let grant = try documentFolder(parent) { return try rename(name, to: newName, in: grant, flags: flags, caller) }
         let (old, new) = (try inside(parent, caller, writes: true), try inside(newParent, caller, writes: true))
         guard let old, let new else {
             if old != nil || new != nil { throw .improperLink }

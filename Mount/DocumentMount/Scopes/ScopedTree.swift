@@ -74,11 +74,7 @@ final class ScopedTree: FileSystemLayer {
         switch place {
         case .elsewhere: next.lookup(caller, in: parent, name: name, reply: reply)
         case .top(let grant):
-            answer(reply) { () throws(Errno) in
-                let link = grant.link
-                guard link.name.matches(name) else { return .absent(validity: .none) }
-                return scoped(try files.lookup(caller.within(grant), in: link.parent, name: name), grant)
-            }
+            answer(reply) { () throws(Errno) in try entry(ofTop: grant, name, caller) }
         case .inside(let grant, let folder):
             answer(reply) { () throws(Errno) in scoped(try files.lookup(caller.within(grant), in: folder, name: name), grant) }
         }
@@ -152,7 +148,7 @@ final class ScopedTree: FileSystemLayer {
 }
 
 extension Caller {
-    fileprivate func within(_ grant: Grant) -> Caller {
+    func within(_ grant: Grant) -> Caller {
         var caller = self
         caller.view = grant.number
         return caller

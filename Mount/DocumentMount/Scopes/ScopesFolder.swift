@@ -24,7 +24,7 @@ final class ScopesFolder: VirtualItem {
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] { [] }
 }
 
-/// `.scopes/TOKEN`: the folder that has what was granted, under its name, and nothing else.
+/// `.scopes/TOKEN`: the folder that has what was granted, under its name, and nothing else but what programs make beside a document.
 final class ScopeFolder: VirtualItem {
     let grant: Grant
     private let started = timespec(since1970: Clock.now)
@@ -35,7 +35,8 @@ final class ScopeFolder: VirtualItem {
     var key: [UInt8] { Array(ScopesFolder.name.bytes) + [UInt8(ascii: "/")] + grant.token.bytes }
 
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat {
-        var status = attributes(inode: inode, mode: 0o500, links: 2, modified: started)
+        let mode: mode_t = grant.target.isRegular && !grant.isReadOnly ? 0o700 : 0o500
+        var status = attributes(inode: inode, mode: mode, links: 2, modified: started)
         (status.st_uid, status.st_gid) = (grant.owner.uid, grant.owner.gid)
         return status
     }
@@ -44,7 +45,8 @@ final class ScopeFolder: VirtualItem {
 
     func children(_ caller: Credentials) throws(Errno) -> [(EntryName, any VirtualItem)] {
         try checkIsCurrent()
-        return [(grant.link.name, ScopedItem(listedIn: grant))]
+        let item = ScopedItem(listedIn: grant)
+        return ((grant.files.isMovedAside ? [] : [grant.link.name]) + grant.files.names).map { ($0, item) }
     }
 }
 

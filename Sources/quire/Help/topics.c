@@ -33,6 +33,9 @@ static const char favorites[] = {
 static const char bookmarks[] = {
 #embed "bookmarks.md" suffix(, 0)
 };
+static const char grants[] = {
+#embed "grants.md" suffix(, 0)
+};
 static const char search[] = {
 #embed "search.md" suffix(, 0)
 };
@@ -84,6 +87,7 @@ static const struct help_topic topics[] = {
     {"recents", recents},
     {"favorites", favorites},
     {"bookmarks", bookmarks},
+    {"grants", grants},
     {"search", search},
     {"types", types},
     {"from-other-programs", from_other_programs},
