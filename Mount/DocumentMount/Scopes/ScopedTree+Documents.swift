@@ -54,7 +54,8 @@ extension ScopedTree {
         let (link, caller) = (grant.link, caller.within(grant))
         if link.name.matches(name) {
             guard !grant.files.isMovedAside else { throw .noSuchFileOrDirectory }
-            return try files.unlink(caller, in: table.id(of: link.parent), name: name)
+            try files.unlink(caller, in: table.id(of: link.parent), name: name)
+            return note(.disappeared, name, in: table.id(of: link.parent), isFolder: false, caller)
         }
         guard grant.files[EntryName(copying: name)] != nil else { throw .noSuchFileOrDirectory }
         replace(EntryName(copying: name), in: grant, by: nil)
@@ -78,6 +79,7 @@ extension ScopedTree {
         }
         grant.files.set(old, nil)
         grant.files.note(isMovedAside: false)
+        note(.contentChanged, newName, in: table.id(of: link.parent), isFolder: false, caller)
     }
 
     /// The document stays where it is for everybody else; the program gets a copy under the new name. Throws EXDEV if there can be none, upon which

@@ -27,6 +27,7 @@ extension ScopedTree {
                 (created, grant) = (try self.created(in: folder, name, caller, mode: mode, flags: flags), folder)
             } else if let scoped = try inside(parent, caller, writes: true) {
                 (created, grant) = (try files.creating(scoped.caller, in: table.node(scoped.node), name: name, mode: mode, flags: flags), scoped.grant)
+                note(.appeared, name, in: scoped.node, isFolder: false, caller)
             } else {
                 return next.create(caller, in: parent, name: name, mode: mode, flags: flags, reply: reply)
             }
@@ -129,6 +130,14 @@ extension ScopedTree {
 
     func lockWhole(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64, operation: Int32, reply: consuming Reply<Done>) {
         next.lockWhole(caller, node: storeNode(node), handle: handle, lockOwner: lockOwner, operation: operation, reply: reply)
+    }
+
+    func release(_ handle: HandleID) {
+        guard handle != .nothing else { return next.release(handle) }
+        let opened = FileHandle.of(handle)
+        let written = opened.caller.view != 0 && opened.isWritable ? (node: opened.served, caller: opened.caller) : nil
+        next.release(handle)
+        if let written { noteClosed(written.node, written.caller) }
     }
 
     // MARK: - Folders

@@ -10,19 +10,25 @@ extension ScopedTree {
         guard let scoped = try inside(parent, caller, writes: true) else {
             return try next.makeNode(caller, in: parent, name: name, mode: mode, device: device)
         }
-        return self.scoped(try files.makeNode(scoped.caller, in: scoped.node, name: name, mode: mode, device: device), scoped.grant)
+        let entry = try files.makeNode(scoped.caller, in: scoped.node, name: name, mode: mode, device: device)
+        note(.appeared, name, in: scoped.node, isFolder: false, caller)
+        return self.scoped(entry, scoped.grant)
     }
 
     func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
         guard let scoped = try inside(parent, caller, writes: true) else { return try next.makeFolder(caller, in: parent, name: name, mode: mode) }
-        return self.scoped(try files.makeFolder(scoped.caller, in: scoped.node, name: name, mode: mode), scoped.grant)
+        let entry = try files.makeFolder(scoped.caller, in: scoped.node, name: name, mode: mode)
+        note(.appeared, name, in: scoped.node, isFolder: true, caller)
+        return self.scoped(entry, scoped.grant)
     }
 
     func makeSymbolicLink(_ caller: Caller, in parent: NodeID, name: BorrowedName, target: UnsafePointer<CChar>) throws(Errno) -> Entry {
         guard let scoped = try inside(parent, caller, writes: true) else {
             return try next.makeSymbolicLink(caller, in: parent, name: name, target: target)
         }
-        return self.scoped(try files.makeSymbolicLink(scoped.caller, in: scoped.node, name: name, target: target), scoped.grant)
+        let entry = try files.makeSymbolicLink(scoped.caller, in: scoped.node, name: name, target: target)
+        note(.appeared, name, in: scoped.node, isFolder: false, caller)
+        return self.scoped(entry, scoped.grant)
     }
 
     func link(_ caller: Caller, node: NodeID, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
@@ -33,18 +39,23 @@ extension ScopedTree {
             return try next.link(caller, node: node, in: parent, name: name)
         }
         guard linked.grant === folder.grant else { throw .improperLink }
-        return scoped(try files.link(folder.caller, node: linked.node, in: folder.node, name: name), folder.grant)
+        let entry = try files.link(folder.caller, node: linked.node, in: folder.node, name: name)
+        noteAttributes(of: linked.node, caller)
+        note(.appeared, name, in: folder.node, isFolder: false, caller)
+        return scoped(entry, folder.grant)
     }
 
     func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
         if let grant = try documentFolder(parent) { return try unlink(name, in: grant, caller) }
         guard let scoped = try inside(parent, caller, writes: true) else { return try next.unlink(caller, in: parent, name: name) }
         try files.unlink(scoped.caller, in: scoped.node, name: name)
+        note(.disappeared, name, in: scoped.node, isFolder: false, caller)
     }
 
     func removeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
         guard let scoped = try inside(parent, caller, writes: true) else { return try next.removeFolder(caller, in: parent, name: name) }
         try files.removeFolder(scoped.caller, in: scoped.node, name: name)
+        note(.disappeared, name, in: scoped.node, isFolder: true, caller)
     }
 
     func rename(
@@ -58,5 +69,7 @@ extension ScopedTree {
         }
         guard old.grant === new.grant else { throw .improperLink }
         try files.rename(old.caller, from: old.node, name: name, to: new.node, newName: newName, flags: flags)
+        let isFolder = (try? FileStatus(of: newName, in: files.locator.folder(table.node(new.node))))?.type == S_IFDIR
+        noteMove(name, from: old.node, to: newName, in: new.node, isFolder: isFolder, caller)
     }
 }

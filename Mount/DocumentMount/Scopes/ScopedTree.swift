@@ -93,7 +93,10 @@ final class ScopedTree: FileSystemLayer {
 
     func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes {
         guard let scoped = try inside(node, caller, writes: true) else { return try next.change(caller, node: node, handle: handle, to: changes) }
-        return Attributes(status: try files.change(scoped.caller, node: scoped.node, handle: handle, to: changes).status, validity: .none)
+        let attributes = try files.change(scoped.caller, node: scoped.node, handle: handle, to: changes)
+        noteAttributes(of: scoped.node, caller)
+        if changes.size != nil { files.session.current?.notifier.contentsChanged(ofFile: table.node(scoped.node), table) }
+        return Attributes(status: attributes.status, validity: .none)
     }
 
     func readLink(_ caller: Caller, node: NodeID, _ body: (UnsafePointer<CChar>) -> Void) throws(Errno) {
@@ -127,11 +130,13 @@ final class ScopedTree: FileSystemLayer {
             return try next.setExtendedAttribute(caller, of: node, name: name, value: value, flags: flags)
         }
         try files.setExtendedAttribute(scoped.caller, of: scoped.node, name: name, value: value, flags: flags)
+        noteAttributes(of: scoped.node, caller)
     }
 
     func removeExtendedAttribute(_ caller: Caller, of node: NodeID, name: UnsafePointer<CChar>) throws(Errno) {
         guard let scoped = try inside(node, caller, writes: true) else { return try next.removeExtendedAttribute(caller, of: node, name: name) }
         try files.removeExtendedAttribute(scoped.caller, of: scoped.node, name: name)
+        noteAttributes(of: scoped.node, caller)
     }
 
     func control(_ caller: Caller, node: NodeID, request: UInt32, input: UnsafeRawBufferPointer, outputSize: Int) throws(Errno) -> [UInt8] {

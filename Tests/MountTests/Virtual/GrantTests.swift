@@ -196,6 +196,45 @@ extension MountTests {
                 """)
         }
 
+        /// By programs that have looked at the folder by its own path before, and watch it.
+        @Test(arguments: Account.allCases)
+        func whatIsDoneByAGrantShowsElsewhereAtOnce(account: Account) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.python("""
+                    import os, subprocess
+                    place = subprocess.run(["quire", "grant", "d"], capture_output=True, text=True, check=True).stdout.strip()
+                    def look(): return sorted(os.listdir("d"))
+                    for n in range(20):
+                        name = f"n{n}"
+                        assert not os.path.exists(f"d/{name}") and name not in look()
+                        with open(f"{place}/{name}", "w") as file: file.write(str(n))
+                        assert name in look() and open(f"d/{name}").read() == str(n) and os.stat(f"d/{name}").st_size == len(str(n))
+                        with open(f"{place}/tmp", "w") as file: file.write("other")
+                        os.rename(f"{place}/tmp", f"{place}/{name}")
+                        assert open(f"d/{name}").read() == "other" and not os.path.exists("d/tmp")
+                        os.chmod(f"{place}/{name}", 0o640)
+                        assert os.stat(f"d/{name}").st_mode & 0o777 == 0o640
+                        os.truncate(f"{place}/{name}", 2)
+                        assert os.stat(f"d/{name}").st_size == 2 and open(f"d/{name}").read() == "ot"
+                        os.mkdir(f"{place}/f{n}")
+                        assert os.listdir(f"d/f{n}") == []
+                        os.rename(f"{place}/f{n}", f"{place}/g{n}")
+                        assert os.path.isdir(f"d/g{n}") and not os.path.exists(f"d/f{n}")
+                        os.rmdir(f"{place}/g{n}"); os.unlink(f"{place}/{name}")
+                        assert look() == ["doc", "sub"], look()
+                    """)
+                try mount.shell(
+                    """
+                    place=$(quire grant d); inotifywait -q -m -e create,close_write,moved_to,delete --format '%e %f' d >"$T/events" & watch=$!
+                    until grep -q inotify /proc/$watch/fdinfo/* 2>/dev/null; do sleep 0.01; done
+                    echo x >"$place/new"; mv "$place/new" "$place/moved"; rm "$place/moved"; echo two >"$place/doc"
+                    seen() { grep -q 'CREATE new' "$T/events" && grep -q 'MOVED_TO moved' "$T/events" && grep -q 'DELETE moved' "$T/events" && grep -q 'CLOSE_WRITE,CLOSE doc' "$T/events"; }
+                    eventually seen; kill $watch
+                    """)
+            }
+        }
+
         /// Not even a user who has learned the token.
         @Test func itIsItsOwnersAlone() throws {
             try withMount(prepare: Self.store) { (mount: Mount) throws in
