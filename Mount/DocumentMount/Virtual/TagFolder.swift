@@ -51,6 +51,11 @@ final class TagFolder: LinkFolder {
         return true
     }
 
+    /// The kernel moves what it has of a folder when the tag is renamed, and keeps that for a moment.
+    func checkHasItsName(_ caller: Credentials) throws(Errno) {
+        for tag in tags where shared.wasJustRenamed(tag) && !shared.isShown(tag, to: caller) { throw .staleNFSFileHandle }
+    }
+
     private func listed(_ name: EntryName, _ caller: Credentials) -> (any VirtualItem)? {
         guard let listing = shared.cache.listingForLookup(of: key, for: caller, { makeListing(caller) }) else {
             return item(named: name, caller)

@@ -76,6 +76,7 @@ extension TagFolders {
         guard !access.filter(documents.map(\.path), caller, mode: W_OK).contains(false) else { throw .permissionDenied }
         var affected: [Document] = []
         try changing { () throws(IndexError) in affected = try indexer.index.renameTag(old, to: new, for: share) }
+        noteRename(of: old)
         guard !tags.liveInIndex else { return }
         let failures = tags.change(affected.map(\.path), caller) { tags in
             var renamed: [Tag] = []

@@ -27,6 +27,25 @@ final class TagFolders: Sendable {
         cache = ListingCache(shares) { indexer.tagGeneration.load(ordering: .relaxed) }
     }
 
+    /// Tags that were renamed a moment ago, by the names that they had, and when, on the monotonic clock. Leaf.
+    private let renamed = Locked<[(tag: Tag, at: Int64)]>([])
+    /// Longer than the kernel keeps a folder's name (`PersonalFolder.validity`).
+    private static let timeOfRename: Int64 = 1_000_000_000
+
+    func noteRename(of tag: Tag) {
+        let now = cl_monotonic_ns()
+        renamed.withLock { renamed in
+            renamed.removeAll { now - $0.at > Self.timeOfRename }
+            renamed.append((tag, now))
+        }
+    }
+
+    /// Whether the tag, or one that it is nested in, was renamed a moment ago.
+    func wasJustRenamed(_ tag: Tag) -> Bool {
+        let now = cl_monotonic_ns()
+        return renamed.withLock { $0.contains { now - $0.at < Self.timeOfRename && ($0.tag == tag || tag.isNested(in: $0.tag)) } }
+    }
+
     // MARK: Who sees what
 
     func noteChange() {

@@ -29,6 +29,8 @@ protocol VirtualItem: AnyObject, Sendable {
     var listedValidity: CacheTime? { get }
     /// Throws ESTALE if something else stands there by now: the kernel then looks the name up again.
     func checkIsCurrent() throws(Errno)
+    /// Throws ESTALE for a folder that the kernel may have under another name than its own: it then looks the name up again.
+    func checkHasItsName(_ caller: Credentials) throws(Errno)
     /// Throws EACCES if the caller may not read a file, or look names up in a folder. The kernel has judged by what it was told up to a
     /// second ago of what stood there then.
     func checkMayUse(_ caller: Credentials) throws(Errno)
@@ -65,6 +67,7 @@ extension VirtualItem {
     var attributesValidity: CacheTime { validity }
     var listedValidity: CacheTime? { nil }
     func checkIsCurrent() throws(Errno) {}
+    func checkHasItsName(_ caller: Credentials) throws(Errno) {}
     func checkMayUse(_ caller: Credentials) throws(Errno) {}
     func closed(_ handle: FileHandle) {}
     func checkMayChangeAttributes() throws(Errno) {}

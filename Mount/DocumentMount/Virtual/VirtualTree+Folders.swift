@@ -25,6 +25,7 @@ extension VirtualTree {
         next.answer(reply) { () throws(Errno) in
             try next.checkRoom(for: .openFolders, caller)
             let credentials = credentials(of: caller)
+            try item.checkHasItsName(credentials)
             let handle = FolderHandle(.list(item, credentials), shares, caller.uid)
             try handle.begin(try listing(of: item, credentials, folder))
             noteOpening(of: item, caller)

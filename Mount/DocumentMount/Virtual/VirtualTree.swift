@@ -120,7 +120,12 @@ final class VirtualTree: FileSystemLayer {
         if let shared = sharedThumbnails(name, in: folder) { return try table.entry(for: shared, credentials) }
         // A picture that is announced: only what is not there can be made.
         if folder is ThumbnailFolder, isAnnouncing(caller), let entry = announcedEntry(name, in: folder, credentials) { return entry }
-        return try table.entry(for: try folder.found(EntryName(copying: name), credentials), credentials)
+        do throws(Errno) {
+            return try table.entry(for: try folder.found(EntryName(copying: name), credentials), credentials)
+        } catch .noSuchFileOrDirectory {
+            try folder.checkHasItsName(credentials)
+            throw .noSuchFileOrDirectory
+        }
     }
 
     func readLink(_ caller: Caller, node: NodeID, _ body: (UnsafePointer<CChar>) -> Void) throws(Errno) {

@@ -133,6 +133,28 @@ extension MountTests {
             }
         }
 
+        /// The kernel moves the folder that it has to the new name, and goes by that for a moment.
+        @Test(arguments: Account.allCases)
+        func aRenamedTagIsWhatItsNameSaysAtOnce(account: Account) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.python("""
+                    import os
+                    os.mkdir(".tags/x/inner"); os.symlink("../../../d/doc001", ".tags/x/inner/doc001")
+                    names = "x y".split()
+                    for n in range(60):
+                        old, new = names[n % 2], names[(n + 1) % 2]
+                        os.stat(f".tags/{old}/inner"); os.stat(f".tags/{old}")
+                        os.rename(f".tags/{old}", f".tags/{new}")
+                        if n % 3 == 0: assert len(os.listdir(f".tags/{new}")) == \(Self.count + 1), n
+                        if n % 3 == 1: assert os.listdir(f".tags/{new}/inner") == ["doc001"], n
+                        assert os.path.lexists(f".tags/{new}/doc002") and not os.path.lexists(f".tags/{old}/doc002")
+                        if n % 5 == 0:
+                            os.mkdir(f".tags/{old}"); assert os.listdir(f".tags/{old}") == []; os.rmdir(f".tags/{old}")
+                    """)
+            }
+        }
+
         /// `ls -l` asks the daemon nothing more of what it has listed; the names hold for a moment only.
         @Test func whatTheKernelKeepsOfAListIsGoneInAMoment() throws {
             try withMount(.user, prepare: Self.store) { (mount: Mount) throws in
