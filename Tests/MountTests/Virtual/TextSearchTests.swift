@@ -116,6 +116,46 @@ extension MountTests {
             }
         }
 
+        /// Whenever the daemon is killed, both indexes are whole afterwards, and the next daemon goes on.
+        @Test(arguments: Account.allCases)
+        func aKilledDaemonLeavesTheIndexesWhole(account: Account) throws {
+            let mount = try Mount(account)
+            defer { mount.end() }
+            try mount.python(
+                """
+                import glob, os, random, signal, sqlite3, subprocess, time
+                store, place, state = os.environ["S"], os.environ["M"], os.environ["QUIRE_STATE_HOME"]
+                words = ["alpha", "beta", "gamma", "delta"]
+                def start():
+                    daemon = subprocess.Popen(["quire", "mount", "--foreground", store, place, "-o", "search-text=on"])
+                    while not os.path.ismount(place): time.sleep(0.01); assert daemon.poll() is None
+                    return daemon
+                def end(daemon, number):
+                    daemon.send_signal(number); daemon.wait()
+                    if os.path.ismount(place): subprocess.run(["umount" if os.getuid() == 0 else "fusermount3"] + (["-l"] if os.getuid() == 0 else ["-uz"]) + [place], check=True)
+                for n in range(\(isLongRun ? 200 : 8)):
+                    daemon = start()
+                    for m in range(random.randrange(1, 30)):
+                        with open(f"{place}/doc{m}.txt", "w") as file: file.write(" ".join(random.choices(words, k=200)) + f" round{n}")
+                        if m % 7 == 3: os.unlink(f"{place}/doc{m}.txt")
+                        if m % 5 == 2: os.setxattr(f"{place}/doc{m}.txt", "user.xdg.tags", b"tag")
+                    time.sleep(random.random())
+                    end(daemon, signal.SIGKILL)
+                    for name, check in ("text", "INSERT INTO word (word) VALUES ('integrity-check')"), ("index", "PRAGMA integrity_check"):
+                        for path in glob.glob(f"{state}/*/{name}.sqlite"):
+                            with sqlite3.connect(path) as database: answer = database.execute(check).fetchall()
+                            assert answer in ([], [("ok",)]), (path, answer)
+                daemon = start()
+                with open(f"{place}/last.txt", "w") as file: file.write("finally")
+                end_of_wait = time.monotonic() + 180
+                while subprocess.run(["quire", "search", "--in", place, "finally"], capture_output=True, text=True).stdout.strip() != f"{place}/last.txt":
+                    assert time.monotonic() < end_of_wait
+                    time.sleep(0.1)
+                assert len(os.listdir(f"{place}/.tags/tag")) == sum(1 for path in glob.glob(f"{place}/*.txt") if b"tag" in (os.getxattr(path, "user.xdg.tags") if "user.xdg.tags" in os.listxattr(path) else b""))
+                end(daemon, signal.SIGTERM)
+                """, in: mount.store, limit: .seconds(isLongRun ? 1_200 : 300))
+        }
+
         /// Texts of one user's documents are searched without an option; of several users' documents with it.
         @Test func oneUsersTextsAreSearchedUnlessTheOptionIsOff() throws {
             let mount = try Mount(.user)
