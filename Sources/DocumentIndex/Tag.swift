@@ -82,7 +82,7 @@ extension Tag {
     }
 
     /// Of more tags of one document the index knows only these, the first.
-    public static let mostOfDocument = 100
+    public static let mostOfDocument = 1_000
 
     /// The attribute's value for `tags`, each once, in their order; empty for none, which is written by removing the
     /// attribute.

@@ -143,12 +143,12 @@ import Testing
         #expect(try index.use(of: .keptTags, by: anna) == most)
     }
 
-    @Test func ofOneDocumentAHundredTagsAreKnown() throws {
+    @Test func ofOneDocumentAThousandTagsAreKnown() throws {
         let index = try index()
         try index.apply([.present(facts("a", inode: 1, tags: (0..<30_000).map { "t\($0)" }))])
         #expect(try index.tags().count == Tag.mostOfDocument)
         #expect(try index.tagNames("a")?.count == Tag.mostOfDocument)
-        try index.apply([.tags(path("a"), (0..<300).map { tag("u\($0)") })])
+        try index.apply([.tags(path("a"), (0..<3_000).map { tag("u\($0)") })])
         #expect(try index.tagNames("a")?.count == Tag.mostOfDocument)
     }
 }

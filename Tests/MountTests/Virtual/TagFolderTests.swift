@@ -231,6 +231,25 @@ extension MountTests {
             }
         }
 
+        /// A thousand tags on a document, and ten thousand in all: as many as a user may have.
+        @Test func thereMayBeVeryManyTags() throws {
+            try withMount(.user, in: "/dev/shm", prepare: "for n in $(seq 10); do echo $n >doc$n; done") { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.python("""
+                    import os
+                    for document in range(10):
+                        tags = [f"tag{document}-{n}" for n in range(1000)]
+                        os.setxattr(f"doc{document + 1}", "user.xdg.tags", ",".join(tags).encode())
+                    names = os.listdir(".tags")
+                    assert len(names) == 10_000, len(names)
+                    assert os.listdir(".tags/tag3-999") == ["doc4"] and os.listdir(".tags/tag3-0+tag3-999") == ["doc4"]
+                    os.unlink(".tags/tag3-500/doc4")
+                    assert len(os.getxattr("doc4", "user.xdg.tags").split(b",")) == 999
+                    """)
+                #expect(try mount.shell("quire tag list | wc -l; quire tag rename tag0-1 tag0-2 2>&1 | grep -o exists; rm .tags/tag0-1/doc1; rmdir .tags/tag0-1; ls .tags | wc -l") == "10000\nexists\n9999")
+            }
+        }
+
         /// The command asks the daemon for many at once, and says of each path what is wrong with it.
         @Test(arguments: Account.allCases)
         func manyDocumentsAreTaggedAtOnce(account: Account) throws {
