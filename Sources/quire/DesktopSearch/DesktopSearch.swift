@@ -14,16 +14,21 @@ enum DesktopSearch {
 
     /// The documents that were modified last come first.
     static func documents(_ typed: String) -> [FoundDocument] {
-        guard let query = query(typed), let mounts = try? MountLocator.mountsOfCaller() else { return [] }
-        var found: [FoundDocument] = []
-        for mount in mounts {
-            let request = SearchRequest(query: query, limit: mostDocuments)
-            // A mount that does not answer is left out.
-            if let connection = try? MountLocator.connect(to: mount), let reply = try? connection.call(SearchInterface.search, request, timeout: timeout) {
-                found += reply.documents
-            }
-        }
+        let found = results(typed, limit: mostDocuments).flatMap(\.documents)
         return Array(found.sorted { $0.modified > $1.modified }.prefix(mostDocuments))
+    }
+
+    /// The mounts that have documents for what is typed.
+    static func mounts(having typed: String) -> [MountTable.Entry] { results(typed, limit: 1).filter { !$0.documents.isEmpty }.map(\.mount) }
+
+    private static func results(_ typed: String, limit: Int) -> [(mount: MountTable.Entry, documents: [FoundDocument])] {
+        guard let query = query(typed), let mounts = try? MountLocator.mountsOfCaller() else { return [] }
+        return mounts.compactMap { mount in
+            // A mount that does not answer is left out.
+            guard let connection = try? MountLocator.connect(to: mount) else { return nil }
+            let reply = try? connection.call(SearchInterface.search, SearchRequest(query: query, limit: limit), timeout: timeout)
+            return reply.map { (mount, $0.documents) }
+        }
     }
 
     private static let operators: Set = ["OR", "AND", "NOT"]

@@ -50,12 +50,15 @@ enum GNOMESearchProvider: SearchBusObject {
         ])
     }
 
-    /// Shows the results in a file manager. A name has no slash, and 255 bytes.
+    /// Shows the results in a file manager, those of each mount that has any. A name has no slash, and 255 bytes.
     private static func launch(_ typed: String) throws(CommandFailure) {
-        guard let query = DesktopSearch.query(typed), let name = EntryName(query.utf8), let mount = try MountLocator.mountsOfCaller().first else {
+        guard let query = DesktopSearch.query(typed), let name = EntryName(query.utf8) else {
             throw CommandFailure("'\(typed)' cannot be a folder of results")
         }
-        try DesktopSearch.open(CanonicalPath.join(CanonicalPath.join(mount.mountPoint, Array(".search".utf8)), Array(name.bytes)))
+        let having = DesktopSearch.mounts(having: typed)
+        for mount in having.isEmpty ? Array(try MountLocator.mountsOfCaller().prefix(1)) : having {
+            try DesktopSearch.open(CanonicalPath.join(CanonicalPath.join(mount.mountPoint, Array(".search".utf8)), Array(name.bytes)))
+        }
     }
 }
 
