@@ -6,7 +6,7 @@ extension MountTests {
     struct GrantTests {
         private static let store = "mkdir -p d/sub; echo one >d/doc; echo inner >d/sub/inner; echo else >other; chmod 755 . d d/sub"
 
-        private func withGrant(_ account: Account = .root, _ arguments: String = "d", _ script: String) throws {
+        private func withGrant(_ account: Account = .root, of arguments: String = "d", _ script: String) throws {
             try withMount(account, prepare: Self.store) { (mount: Mount) throws in
                 try mount.scanned()
                 try mount.shell("place=$(quire grant \(arguments)); scope=$(dirname \"$place\")\n" + script)
@@ -45,7 +45,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func aDocumentIsSavedByItsGrantInEveryWay(account: Account) throws {
             try withGrant(
-                account, "d/doc",
+                account, of: "d/doc",
                 """
                 [ "$(ls -A "$scope")" = doc ]; setfattr -n user.xdg.tags -v kept d/doc
                 echo two >"$place"; [ "$(cat d/doc)" = two ]; echo more >>"$place"; [ "$(tail -n 1 d/doc)" = more ]
@@ -108,7 +108,7 @@ extension MountTests {
         @Test(arguments: Account.allCases)
         func aGrantForReadingChangesNothing(account: Account) throws {
             try withGrant(
-                account, "--read-only d",
+                account, of: "--read-only d",
                 """
                 [ "$(cat "$place/doc")" = one ]
                 for command in 'echo x >"$place/doc"' 'echo x >>"$place/doc"' 'touch "$place/new"' 'mkdir "$place/new"' 'rm "$place/doc"' 'rmdir "$place/sub"' \\
@@ -159,7 +159,7 @@ extension MountTests {
 
         @Test func aGrantEndsWhenItsTimeIsOver() throws {
             try withGrant(
-                .user, "--for 1.5s d",
+                .user, of: "--for 1.5s d",
                 """
                 [ "$(cat "$place/doc")" = one ]; over() { ! cat "$place/doc" 2>/dev/null; }; eventually over; [ "$(quire grants)" = "" ]
                 """)
