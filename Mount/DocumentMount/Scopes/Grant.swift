@@ -110,8 +110,10 @@ final class Grants: Sendable {
     /// 128 bits that nobody can guess, in letters and digits.
     private static func token() -> EntryName {
         var generator = SystemRandomNumberGenerator()
-        let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
-        return EntryName((0..<26).map { _ in digits[Int(truncatingIfNeeded: generator.next() & 31)] }) ?? EntryName("grant")
+        let digits = "abcdefghijklmnopqrstuvwxyz234567".utf8
+        let letters = (0..<26).compactMap { _ in digits.randomElement(using: &generator) }
+        // Letters and digits make a name.
+        return EntryName(letters) ?? EntryName("grant")
     }
 
     /// The grant of a token that holds still.

@@ -18,7 +18,7 @@ final class GrantedFiles: Sendable {
     /// A program that saves has a few.
     private static let most = 64
 
-    subscript(_ name: EntryName) -> File? { state.withLock { $0.files[name] } }
+    func file(_ name: EntryName) -> File? { state.withLock { $0.files[name] } }
 
     var names: [EntryName] { state.withLock { Array($0.files.keys) } }
 

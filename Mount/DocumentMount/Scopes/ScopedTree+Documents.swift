@@ -19,7 +19,7 @@ extension ScopedTree {
         if link.name.matches(name) {
             return grant.files.isMovedAside ? .absent(validity: .none) : scoped(try files.lookup(caller, in: link.parent, name: name), grant)
         }
-        guard let file = grant.files[EntryName(copying: name)] else { return .absent(validity: .none) }
+        guard let file = grant.files.file(EntryName(copying: name)) else { return .absent(validity: .none) }
         return scoped(
             try file.hidden.withCString { (hidden) throws(Errno) in
                 try files.lookUp(hidden, in: file.folder, try files.locator.folder(file.folder), caller)
@@ -57,7 +57,7 @@ extension ScopedTree {
             try files.unlink(caller, in: table.id(of: link.parent), name: name)
             return note(.disappeared, name, in: table.id(of: link.parent), isFolder: false, caller)
         }
-        guard grant.files[EntryName(copying: name)] != nil else { throw .noSuchFileOrDirectory }
+        guard grant.files.file(EntryName(copying: name)) != nil else { throw .noSuchFileOrDirectory }
         replace(EntryName(copying: name), in: grant, by: nil)
     }
 
@@ -65,11 +65,11 @@ extension ScopedTree {
         guard flags & ~CL_RENAME_NOREPLACE == 0 else { throw .invalidArgument }
         let (link, caller) = (grant.link, caller.within(grant))
         let (old, new) = (EntryName(copying: name), EntryName(copying: newName))
-        let isThere = new == link.name ? !grant.files.isMovedAside : grant.files[new] != nil
+        let isThere = new == link.name ? !grant.files.isMovedAside : grant.files.file(new) != nil
         if flags & CL_RENAME_NOREPLACE != 0, isThere { throw .fileExists }
         if old == new { return }
         if old == link.name { return try moveAside(grant, to: new, caller) }
-        guard let file = grant.files[old] else { throw .noSuchFileOrDirectory }
+        guard let file = grant.files.file(old) else { throw .noSuchFileOrDirectory }
         guard new == link.name else {
             grant.files.set(old, nil)
             return replace(new, in: grant, by: file)

@@ -30,7 +30,8 @@ final class TagFolder: LinkFolder {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         // A program that changes one document after another (`rm -r`, `mv`, `ln -s`) need not wait until the index has taken each change.
         if indexer.isBehind {
-            if let link = cache.shownBefore(of: key, for: caller, evenIfValid: true)?[name] as? VirtualLink, let item = current(link, caller) { return item }
+            let shown = cache.shownBefore(of: key, for: caller, evenIfValid: true)
+            if let link = shown?[name] as? VirtualLink, let item = current(link, caller) { return item }
             if tags.isEmpty, let tag = try? nested(name), shared.isKept(nestedIn: tag, orItself: true, by: caller) { return folder(tag, name) }
         }
         let isUpToDate = catchUp(about: name)

@@ -23,9 +23,8 @@ struct TextRecognizer: Sendable {
         var found = glob_t()
         defer { globfree(&found) }
         guard glob("/usr/share/tesseract-ocr/*/tessdata/*.traineddata", 0, nil, &found) == 0 else { return [] }
-        let names = (0..<Int(clamping: found.gl_pathc)).compactMap { index -> String? in
-            let path = found.gl_pathv[index].map { String(cString: $0) }
-            return path?.split(separator: "/").last?.split(separator: ".").first.map(String.init)
+        let names = UnsafeBufferPointer(start: found.gl_pathv, count: Int(clamping: found.gl_pathc)).compactMap { path -> String? in
+            path.flatMap { String(cString: $0).split(separator: "/").last?.split(separator: ".").first.map(String.init) }
         }
         // The data of these are no languages.
         return Array(names.filter { $0 != "osd" && $0 != "equ" }.prefix(mostLanguages))
