@@ -56,6 +56,35 @@ struct TagTable {
         try db.run("INSERT OR IGNORE INTO tag_keeper (tag, uid) VALUES (?, ?)", [id, Int64(user.rawValue)])
     }
 
+    /// Whether a tag, or one nested in it, is there.
+    func isInUse(_ tag: Tag) throws -> Bool {
+        let range = tag.nestedRange
+        return try db.integer("SELECT 1 FROM tag WHERE name = ? OR (name >= ? AND name < ?) LIMIT 1", [tag.blob, range.lower, range.upper]) != nil
+    }
+
+    /// Renames a tag and those nested in it on all documents and for all who keep them. None of the new names is there.
+    func renameAll(_ old: Tag, to new: Tag) throws {
+        let range = old.nestedRange
+        let affected = "SELECT id FROM tag WHERE name = ?1 OR (name >= ?2 AND name < ?3)"
+        let values: [Value] = [old.blob, range.lower, range.upper]
+        let documents = try db.rows(
+            "SELECT id, tags FROM document WHERE tags IS NOT NULL AND id IN (SELECT document FROM document_tag WHERE tag IN (\(affected)))", values)
+        for row in documents {
+            let tags = Tag.parse(try row.bytes(1) ?? []).map { $0.renamed(from: old, to: new) ?? $0 }
+            try db.run("UPDATE document SET tags = ? WHERE id = ?", [Data(Tag.format(tags)), try row.value(0) as Int64])
+        }
+        for row in try db.rows("SELECT id, name FROM tag WHERE id IN (\(affected))", values) {
+            let id: Int64 = try row.value(0)
+            guard let name = Tag(unchecked: try row.bytes(1) ?? []).renamed(from: old, to: new) else { continue }
+            // A row of its own, as the database counts what tags take when they come and go.
+            try db.run("INSERT INTO tag (name, owner) SELECT ?, owner FROM tag WHERE id = ?", [name.blob, id])
+            let renamed = db.lastInsertedRowID
+            try db.run("UPDATE document_tag SET tag = ? WHERE tag = ?", [renamed, id])
+            try db.run("UPDATE tag_keeper SET tag = ? WHERE tag = ?", [renamed, id])
+            try db.run("DELETE FROM tag WHERE id = ?", [id])
+        }
+    }
+
     /// Forgets tags that nobody keeps and no document has.
     func dropUnused() throws {
         try db.run(

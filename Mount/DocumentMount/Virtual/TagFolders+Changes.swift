@@ -74,11 +74,12 @@ extension TagFolders {
             share = .of(user, documents: Set(documents.map(\.id)))
         }
         guard !access.filter(documents.map(\.path), caller, mode: W_OK).contains(false) else { throw .permissionDenied }
-        var affected: [Document] = []
+        var affected: [DocumentID] = []
         try changing { () throws(IndexError) in affected = try indexer.index.renameTag(old, to: new, for: share) }
         noteRename(of: old)
         guard !tags.liveInIndex else { return }
-        let failures = tags.change(affected.map(\.path), caller) { tags in
+        let paths = Dictionary(documents.map { ($0.id, $0.path) }, uniquingKeysWith: { path, _ in path })
+        let failures = tags.change(affected.compactMap { paths[$0] }, caller) { tags in
             var renamed: [Tag] = []
             for tag in tags.map({ $0.renamed(from: old, to: new) ?? $0 }) where !renamed.contains(tag) {
                 renamed.append(tag)
