@@ -19,7 +19,8 @@ struct QuireCommand: ParsableCommand {
         version: quireVersion,
         subcommands: [
             MountCommand.self, UnmountCommand.self, EnableCommand.self, DisableCommand.self, StatusCommand.self, TagCommand.self,
-            RecentsCommand.self, FavoriteCommand.self, BookmarkCommand.self, GrantCommand.self, RevokeCommand.self, GrantsCommand.self, SearchCommand.self, IndexCommand.self, WatchCommand.self, CoordinateCommand.self,
+            RecentsCommand.self, FavoriteCommand.self, BookmarkCommand.self, GrantCommand.self, RevokeCommand.self, GrantsCommand.self,
+            SearchCommand.self, IndexCommand.self, WatchCommand.self, CoordinateCommand.self,
             RecoverCommand.self, NotifyCommand.self, ThumbnailCommand.self, PreviewCommand.self, TypesCommand.self, DoctorCommand.self,
             HelpCommand.self, DesktopSearchCommand.self, ReplayCommand.self, GuardCommand.self,
         ],

@@ -89,7 +89,8 @@ final class VirtualTree: FileSystemLayer {
         name[0] == CChar(UInt8(ascii: ".")) && secondBytes & bit(of: UInt8(bitPattern: name[1])) != 0
     }
 
-    private static let secondBytes = (VirtualFolders.names + [SnapshotsFolder.name, PreviewsFolder.name, ScopesFolder.name, SharedThumbnails.name] + namesOfFileManagers)
+    private static let ownNames = VirtualFolders.names + [SnapshotsFolder.name, PreviewsFolder.name, ScopesFolder.name, SharedThumbnails.name]
+    private static let secondBytes = (ownNames + namesOfFileManagers)
         .reduce(UInt32(0)) { $0 | bit(of: $1.bytes.dropFirst().first ?? 0) }
 
     private static func bit(of byte: UInt8) -> UInt32 { 1 << (UInt32(byte) & 31) }

@@ -46,7 +46,10 @@ package enum SecurityScopes {
         }
         guard isFirstTooMany else { return }
         log.warning(
-            "\(most) uses of documents were begun by startAccessingSecurityScopedResource and not ended, the last one of \(path): each is to be ended by stopAccessingSecurityScopedResource")
+            """
+            \(most) uses of documents were begun by startAccessingSecurityScopedResource and not ended, the last one of \(path): each is to be \
+            ended by stopAccessingSecurityScopedResource
+            """)
     }
 
     static func end(_ path: String) {
