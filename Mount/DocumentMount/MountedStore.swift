@@ -104,7 +104,8 @@ public final class MountedStore: Sendable {
         }
 
         virtualTree = VirtualTree(before: fileSystem, virtualFolders)
-        grants.onEnd = { [fileSystem] in fileSystem.remove($0.files.takeAll()) }
+        grants.onEnd = { [fileSystem] in fileSystem.remove($0.files.take()) }
+        fileSystem.grantedFiles = { [grants] in grants.takeFiles(in: $0) }
         if let thumbnails = virtualTree.thumbnails { indexer.index.follow { thumbnails.follow($0) } }
         search.texts = Self.textIndexer(configuration, indexer, virtualTree.thumbnails, log)
         var tuning = FuseSession.Tuning()

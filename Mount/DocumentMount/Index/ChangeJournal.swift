@@ -115,7 +115,7 @@ final class ChangeJournal: Sendable {
     }
 
     func opened(_ node: Node, _ caller: Caller, flags: Int32) {
-        if node.isStaged { return }
+        if isHidden(node) { return }
         append(.opened(node, caller.uid, readers.process(of: caller), flags: flags, at: Clock.now))
     }
 
@@ -123,14 +123,14 @@ final class ChangeJournal: Sendable {
     func mayAskPresenters(_ caller: Caller) -> Bool { readers.isPerson(caller) }
 
     func written(_ node: Node, _ caller: Caller) {
-        guard !node.isStaged, let path = node.path else { return }
+        guard !isHidden(node), let path = node.path else { return }
         events.tell(.changed, path, in: node.currentLink?.parent.identity, by: .caller(caller))
         append(.written(path, caller, at: Clock.now))
     }
 
     /// A save of a document came to nothing.
     func aborted(_ document: Node, _ caller: Caller) {
-        guard !document.isStaged, let path = document.path else { return }
+        guard !isHidden(document), let path = document.path else { return }
         events.tell(.saveAborted, path, in: document.currentLink?.parent.identity, by: .caller(caller))
     }
 
@@ -143,7 +143,7 @@ final class ChangeJournal: Sendable {
 
     /// Attributes or the size changed. `isIndexed`: the index is to look at it.
     func touched(_ node: Node, by caller: Caller, _ event: StoreEvent.Kind? = .attributesChanged, isIndexed: Bool) {
-        guard !node.isStaged, let path = node.path else { return }
+        guard !isHidden(node), let path = node.path else { return }
         if let event { events.tell(event, path, in: node.currentLink?.parent.identity, by: .caller(caller)) }
         // Users may be able to read other documents now.
         if isIndexed { append(.touched(path, by: caller.uid)) } else { onChange?() }
@@ -193,6 +193,9 @@ final class ChangeJournal: Sendable {
         events.lose()
         append(.overflow)
     }
+
+    /// Whether a file has a hidden name: a claim's version of a document, or what a program makes beside a granted one.
+    private func isHidden(_ node: Node) -> Bool { node.currentLink.map { $0.isStaged || $0.name.withCString(HiddenName.isHidden) } ?? false }
 
     private func pathOf(_ parent: Node, _ name: UnsafePointer<CChar>) -> StorePath? {
         parent.path?.appending(EntryName(copying: name))

@@ -35,6 +35,9 @@ final class MountedFileSystem: FileSystemOperations {
     let shares: UserShares
     let log: Logger
     let session: SessionReference
+    /// Takes what programs have made beside granted documents in a folder that is to be removed.
+    /// Safe: set before the mount serves.
+    nonisolated(unsafe) var grantedFiles: (@Sendable (FileIdentity) -> [GrantedFiles.File])?
 
     /// How long the kernel may rely on what it was told of the store's own file system: for ever where every change is seen.
     let cacheTime: CacheTime

@@ -33,9 +33,11 @@ extension MountedFileSystem {
     private func hiddenNamesAreRemoved(outOf name: BorrowedName, in parent: Node) throws(Errno) -> Bool {
         // These may be other folders', and this one have names of saves under way besides.
         let wereLeft = saves.store.leftNames.removeAgain()
-        guard saves.hasActiveDocuments else { return wereLeft }
-        let status = try? FileStatus(of: name, in: try locator.folder(parent))
-        return status.map { saves.clearNames(outOf: FileIdentity($0)) } == true || wereLeft
+        guard let status = try? FileStatus(of: name, in: try locator.folder(parent)) else { return wereLeft }
+        let granted = grantedFiles?(FileIdentity(status)) ?? []
+        remove(granted)
+        guard saves.hasActiveDocuments else { return wereLeft || !granted.isEmpty }
+        return saves.clearNames(outOf: FileIdentity(status)) || wereLeft || !granted.isEmpty
     }
 
     /// False if the name is nothing of a claim's.

@@ -24,8 +24,8 @@ final class Grant: Sendable {
     private let isRevoked = Atomic<Bool>(false)
     private struct Place {
         var link: Node.Link
-        /// The folders on the way there.
-        var folders: [HeldNode]
+        /// The version that has the name, and the folders on the way there.
+        var path: [HeldNode]
     }
     /// Where it was last seen. Leaf.
     private let place: Mutex<Place>
@@ -39,7 +39,7 @@ final class Grant: Sendable {
         guard let held = path.last, let link = held.node.currentLink else { return nil }
         (self.number, self.token, self.owner, self.isReadOnly, self.expiry) = (number, token, owner, isReadOnly, expiry)
         (self.held, self.table, self.share) = (held, table, share)
-        place = Mutex(Place(link: link, folders: path.dropLast()))
+        place = Mutex(Place(link: link, path: path))
     }
 
     func revoke() { isRevoked.store(true, ordering: .releasing) }
@@ -55,16 +55,18 @@ final class Grant: Sendable {
 
     /// The folder and the name where the document or folder stands now, or stood last.
     var link: Node.Link {
-        let current = target.currentLink ?? target.saved.load()?.published(beside: target)?.currentLink
-        guard let current else { return place.withLock { $0.link } }
+        var node = target
+        // Each save puts another version in the document's place.
+        if node.currentLink == nil, let published = node.saved.load()?.state.withLock({ $0.published }) { node = published }
+        guard let current = node.currentLink else { return place.withLock { $0.link } }
         // What is let go of here ends without the lock: it takes others.
-        let before = place.withLock { place in
+        let (before, isHeld) = place.withLock { place in
             defer { place.link = current }
-            return place.link
+            return (place.link, place.path.contains { $0.node === node })
         }
-        guard before.parent !== current.parent else { return current }
-        var folders = HeldNode.all(from: current.parent, in: table)
-        place.withLock { swap(&$0.folders, &folders) }
+        if isHeld, before.parent === current.parent { return current }
+        var path = HeldNode.all(from: node, in: table)
+        place.withLock { swap(&$0.path, &path) }
         return current
     }
 }
@@ -117,7 +119,12 @@ final class Grants: Sendable {
     }
 
     /// The grant of a token that holds still.
-    func grant(_ token: EntryName) -> Grant? { state.withLock { $0.byToken[token] }.flatMap { $0.isOver ? nil : $0 } }
+    func grant(_ token: EntryName) -> Grant? {
+        guard let grant = state.withLock({ $0.byToken[token] }) else { return nil }
+        guard grant.isOver else { return grant }
+        remove([grant])
+        return nil
+    }
 
     /// Whether requests may come by the view of this number: that of a grant that holds still.
     func holds(_ view: UInt32) -> Bool { state.withLock { $0.byNumber[view] }.map { !$0.isOver } ?? false }
@@ -137,6 +144,11 @@ final class Grants: Sendable {
             for grant in grants { (state.byToken[grant.token], state.byNumber[grant.number]) = (nil, nil) }
         }
         for grant in grants { onEnd?(grant) }
+    }
+
+    /// Takes the files that programs have made beside documents in a folder, which is to be removed.
+    func takeFiles(in folder: FileIdentity) -> [GrantedFiles.File] {
+        state.withLock { Array($0.byToken.values) }.flatMap { $0.files.take { $0.folder.identity == folder } }
     }
 
     /// At the end of the mount.

@@ -39,10 +39,11 @@ final class GrantedFiles: Sendable {
         }
     }
 
-    func takeAll() -> [File] {
+    func take(_ isMeant: (File) -> Bool = { _ in true }) -> [File] {
         state.withLock { state in
-            defer { state.files = [:] }
-            return Array(state.files.values)
+            let taken = state.files.filter { isMeant($0.value) }
+            for name in taken.keys { state.files[name] = nil }
+            return Array(taken.values)
         }
     }
 }

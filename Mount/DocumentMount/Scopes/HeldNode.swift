@@ -8,9 +8,9 @@ final class HeldNode: Sendable {
 
     deinit { table.forget(node, count: 1) }
 
-    /// A known folder, and those above it.
-    static func all(from folder: Node, in table: NodeTable) -> [HeldNode] {
-        var (held, next): ([HeldNode], Node?) = ([], folder)
+    /// A known node, and the folders above it.
+    static func all(from node: Node, in table: NodeTable) -> [HeldNode] {
+        var (held, next): ([HeldNode], Node?) = ([], node)
         while let node = next, !node.isRoot, held.count < deepest {
             table.hold(node)
             held.append(HeldNode(node, in: table))

@@ -31,11 +31,17 @@ extension ScopedTree {
     ) throws(Errno) -> (entry: Entry, handle: FileHandle, mode: OpenMode) {
         let (link, caller) = (grant.link, caller.within(grant))
         try files.checkRoom(for: .openFiles, caller)
+        try checkMayChange(link, caller)
         if link.name.matches(name) {
-            guard grant.files.isMovedAside else { return try files.creating(caller, in: link.parent, name: name, mode: mode, flags: flags) }
-            // To everybody else it never went: what is made is saved as the next version of it.
-            let created = try files.createAgain(caller, in: link.parent, name: name, mode: mode, flags: flags | O_TRUNC)
-            grant.files.note(isMovedAside: false)
+            let created: (entry: Entry, handle: FileHandle, mode: OpenMode)
+            if grant.files.isMovedAside {
+                // To everybody else it never went: what is made is saved as the next version of it.
+                created = try files.createAgain(caller, in: link.parent, name: name, mode: mode, flags: flags | O_TRUNC)
+                grant.files.note(isMovedAside: false)
+            } else {
+                created = try files.creating(caller, in: link.parent, name: name, mode: mode, flags: flags)
+            }
+            note(.appeared, name, in: table.id(of: link.parent), isFolder: false, caller)
             return created
         }
         try grant.files.checkRoom()
@@ -54,6 +60,7 @@ extension ScopedTree {
         let (link, caller) = (grant.link, caller.within(grant))
         if link.name.matches(name) {
             guard !grant.files.isMovedAside else { throw .noSuchFileOrDirectory }
+            try checkMayChange(link, caller)
             try files.unlink(caller, in: table.id(of: link.parent), name: name)
             return note(.disappeared, name, in: table.id(of: link.parent), isFolder: false, caller)
         }
@@ -74,8 +81,11 @@ extension ScopedTree {
             grant.files.set(old, nil)
             return replace(new, in: grant, by: file)
         }
+        try checkMayChange(link, caller)
         try file.hidden.withCString { (hidden) throws(Errno) in
-            try files.rename(caller, from: table.id(of: file.folder), name: hidden, to: table.id(of: link.parent), newName: newName, flags: 0)
+            try files.rename(
+                caller, from: table.id(of: file.folder), name: hidden, to: table.id(of: link.parent), newName: newName,
+                flags: grant.files.isMovedAside ? 0 : flags)
         }
         grant.files.set(old, nil)
         grant.files.note(isMovedAside: false)
@@ -89,11 +99,10 @@ extension ScopedTree {
         try grant.files.checkRoom()
         let link = grant.link
         let folder = try files.locator.folder(link.parent)
-        let access = files.tags.access
-        let credentials = access.credentials(of: caller)
-        guard let path = link.parent.path?.appending(link.name), access.may(credentials, path, R_OK),
-            access.mayChangeName(credentials, in: folder, of: nil)
-        else { throw .permissionDenied }
+        try checkMayChange(link, caller)
+        guard let path = link.parent.path?.appending(link.name), files.tags.access.may(files.credentials(of: caller), path, R_OK) else {
+            throw .permissionDenied
+        }
         let copy = try link.name.withCString { (old) throws(Errno) in
             try name.withCString { (new) throws(Errno) in try files.copied(old, folder, to: new, folder, by: files.privileges.user(caller)) }
         }
@@ -101,8 +110,17 @@ extension ScopedTree {
         grant.files.note(isMovedAside: true)
     }
 
+    /// Throws EACCES if the caller may not change names in the document's own folder: the kernel has judged the grant's.
+    private func checkMayChange(_ link: Node.Link, _ caller: Caller) throws(Errno) {
+        let folder = try files.locator.folder(link.parent)
+        let old = try? link.name.withCString { (name) throws(Errno) in try Descriptor.named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) }
+        guard files.tags.access.mayChangeName(files.credentials(of: caller), in: folder, of: old) else { throw .permissionDenied }
+    }
+
     private func replace(_ name: EntryName, in grant: Grant, by file: GrantedFiles.File?) {
         if let before = grant.files.set(name, file) { files.remove([before]) }
+        // It has ended meanwhile, and all that was there is removed.
+        if grant.isOver { files.remove(grant.files.take()) }
     }
 }
 

@@ -103,8 +103,13 @@ extension ScopedTree {
     func copyRange(
         _ caller: Caller, from: HandleID, at offset: off_t, to: HandleID, at newOffset: off_t, count: Int, flags: UInt32
     ) throws(Errno) -> Int {
-        try check(from)
-        try check(to)
+        do throws(Errno) {
+            try check(from)
+            try check(to)
+        } catch {
+            next.writeFailed(to, error)
+            throw error
+        }
         let copied = try next.copyRange(caller, from: from, at: offset, to: to, at: newOffset, count: count, flags: flags)
         noteWritten(by: to)
         return copied
@@ -113,6 +118,12 @@ extension ScopedTree {
     /// Carried out for a grant that is over, too: it ends what was begun.
     func flush(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64) throws(Errno) {
         try next.flush(caller, node: storeNode(node), handle: handle, lockOwner: lockOwner)
+    }
+
+    func synchronize(_ caller: Caller, handle: HandleID, dataOnly: Bool) throws(Errno) {
+        // It would publish a save.
+        try check(handle)
+        try next.synchronize(caller, handle: handle, dataOnly: dataOnly)
     }
 
     private func storeNode(_ node: NodeID) -> NodeID { (table.node(node).item as? ScopedItem).map { table.id(of: $0.target) } ?? node }
@@ -125,10 +136,13 @@ extension ScopedTree {
     func setLock(
         _ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64, lock: RecordLock, waits: Bool, reply: consuming Reply<Done>
     ) {
+        // Unlocking goes on.
+        if lock.type != F_UNLCK { do throws(Errno) { try check(handle) } catch { return reply.fail(error) } }
         next.setLock(caller, node: storeNode(node), handle: handle, lockOwner: lockOwner, lock: lock, waits: waits, reply: reply)
     }
 
     func lockWhole(_ caller: Caller, node: NodeID, handle: HandleID, lockOwner: UInt64, operation: Int32, reply: consuming Reply<Done>) {
+        if operation & LOCK_UN == 0 { do throws(Errno) { try check(handle) } catch { return reply.fail(error) } }
         next.lockWhole(caller, node: storeNode(node), handle: handle, lockOwner: lockOwner, operation: operation, reply: reply)
     }
 

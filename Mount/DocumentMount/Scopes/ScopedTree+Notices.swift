@@ -8,6 +8,7 @@ import StorePrimitives
 extension ScopedTree {
     /// So long a request waits until the kernel has forgotten a name: programs find what was done when it returns. The kernel may have to wait for the
     /// holder of the folder's lock, who waits for one of our threads: there are more of these, but not without end.
+    /// No more wait at once than for RELEASEs (`SaveService.unlessManyWait`).
     private static let longestWait = 0.1
 
     /// A name was made or removed, or another file has it.
@@ -37,14 +38,20 @@ extension ScopedTree {
 
     /// A file was closed that was open for writing.
     func noteClosed(_ node: Node, _ caller: Caller) {
-        guard let link = files.saves.named(node).currentLink, !link.isStaged else { return }
+        guard let link = files.saves.named(node).currentLink, !link.isStaged, !link.name.withCString(HiddenName.isHidden) else { return }
         replay(.contentChanged, link.name, in: link.parent, isFolder: false, caller, [.modified, .closed])
     }
 
     private func forget(_ name: EntryName, in folder: Node) {
         guard let notifier = files.session.current?.notifier else { return }
-        _ = notifier.waiting(atMost: Self.longestWait) { notifier.nameChanged(name, in: folder, table, done: $0) }
+        // Told in this order: the wait is for both. Where many wait, the kernel is told all the same.
         notifier.contentsChanged(of: table.id(of: folder))
+        var isTold = false
+        files.saves.unlessManyWait {
+            isTold = true
+            _ = notifier.waiting(atMost: Self.longestWait) { notifier.nameChanged(name, in: folder, table, done: $0) }
+        }
+        if !isTold { notifier.nameChanged(name, in: folder, table) }
     }
 
     private func replay(

@@ -140,7 +140,8 @@ final class ScopedTree: FileSystemLayer {
     }
 
     func control(_ caller: Caller, node: NodeID, request: UInt32, input: UnsafeRawBufferPointer, outputSize: Int) throws(Errno) -> [UInt8] {
-        guard let scoped = try inside(node, caller, writes: true) else {
+        // The requests that only ask have no argument that goes in (ioctl(2), _IOC_WRITE).
+        guard let scoped = try inside(node, caller, writes: request >> 30 & 1 != 0) else {
             return try next.control(caller, node: node, request: request, input: input, outputSize: outputSize)
         }
         return try files.control(scoped.caller, node: scoped.node, request: request, input: input, outputSize: outputSize)

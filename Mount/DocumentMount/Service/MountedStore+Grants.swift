@@ -11,9 +11,13 @@ extension MountedStore {
         guard configuration.options.virtualFolders != .off else { throw .failed("the mount has no virtual folders (mount option virtual)") }
         if let seconds, !(seconds > 0) { throw .invalidParameter("seconds") }
         let inside = try inside(path)
-        guard favorites.targets.item(at: inside, caller) != nil else { throw .notFound("\(path.wire) among the documents and folders that you may read") }
+        guard favorites.targets.item(at: inside, caller) != nil, let readable = fileSystem.tags.access.held(inside, by: caller, R_OK) else {
+            throw .notFound("\(path.wire) among the documents and folders that you may read")
+        }
         do throws(Errno) {
             let held = try fileSystem.held(inside)
+            // The one that the user may read, and not another that has the path a moment later.
+            guard held.last?.node.identity == FileIdentity(of: readable) else { throw .staleNFSFileHandle }
             return shown(try grants.make(of: held, in: fileSystem.table, by: caller, isReadOnly: readOnly, seconds: seconds))
         } catch .diskQuotaExceeded {
             throw .failed("you have made as many grants as you may; `quire status` has the bounds (grants)")

@@ -61,14 +61,18 @@ extension VirtualTree {
 
     func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
         let folder = table.node(parent)
-        if let item = folder.item { return try item.remove(EntryName(copying: name), credentials(of: caller)) }
+        if let item = folder.item {
+            return try found(in: item, caller) { (caller) throws(Errno) in try item.remove(EntryName(copying: name), caller) }
+        }
         if folder.isRoot, folders?.folder(named: name) != nil { throw .notPermitted }
         try next.unlink(caller, in: parent, name: name)
     }
 
     func removeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
         let folder = table.node(parent)
-        if let item = folder.item { return try item.removeFolder(EntryName(copying: name), credentials(of: caller)) }
+        if let item = folder.item {
+            return try found(in: item, caller) { (caller) throws(Errno) in try item.removeFolder(EntryName(copying: name), caller) }
+        }
         if folder.isRoot, folders?.folder(named: name) != nil { throw .notPermitted }
         try next.removeFolder(caller, in: parent, name: name)
     }
@@ -85,6 +89,17 @@ extension VirtualTree {
         try next.rename(caller, from: parent, name: name, to: newParent, newName: newName, flags: flags)
     }
 
+    /// Throws ESTALE where a name is not found in a folder that the kernel has under another one's name.
+    private func found<Result>(
+        in folder: any VirtualItem, _ caller: Caller, _ body: (Credentials) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        let credentials = credentials(of: caller)
+        do throws(Errno) { return try body(credentials) } catch .noSuchFileOrDirectory {
+            try folder.checkHasItsName(credentials)
+            throw .noSuchFileOrDirectory
+        }
+    }
+
     /// A rename from or into a virtual folder.
     private func renameVirtual(
         _ caller: Caller, from parent: Node, _ name: BorrowedName, to newParent: Node, _ newName: BorrowedName, flags: UInt32
@@ -93,7 +108,7 @@ extension VirtualTree {
         let (name, newName) = (EntryName(copying: name), EntryName(copying: newName))
         switch (parent.item, newParent.item) {
         case (let source?, let target?):
-            try source.rename(name, to: target, newName, credentials(of: caller))
+            try found(in: source, caller) { (caller) throws(Errno) in try source.rename(name, to: target, newName, caller) }
         case (nil, let target?):
             try moveIntoVirtual(caller, parent, name, target, newName)
         case (let source?, nil):

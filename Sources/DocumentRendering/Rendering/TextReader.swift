@@ -49,7 +49,7 @@ public final class TextReader: Sendable {
         guard let decoder = decoder(for: type) else { return .nothing("nothing here reads documents of type \(type)", version) }
         do throws(RenderRefusal) {
             var words = try renderer.written(try renderer.ask(.words(decoder, Self.form(of: type)), [content], thumbnailer))
-            if decoder == .image, readsPictures { words += recognized(content, subject.name) }
+            if decoder == .image, readsPictures { words += try recognized(content, subject.name) }
             // Written in place meanwhile: what was read may be of neither.
             guard let now = try? Renderer.version(of: content), now == version else { return .changed }
             // A worker that was taken over may answer more.
@@ -73,12 +73,17 @@ public final class TextReader: Sendable {
     /// Seconds for one picture.
     private static let timeToRecognize = 60
 
-    /// The text in a picture; none if it cannot be recognized: that the picture has none is no failure.
-    private func recognized(_ content: Descriptor, _ name: EntryName) -> [UInt8] {
+    /// The text in a picture; none if there is none, or it is a picture that Tesseract does not read. Throws if that took too long.
+    private func recognized(_ content: Descriptor, _ name: EntryName) throws(RenderRefusal) -> [UInt8] {
         guard let recognizer = TextRecognizer.installed else { return [] }
-        let answer = try? renderer.askAlone(
-            recognizer.request(suffix: name.suffix), program: recognizer.program, [content], seconds: Self.timeToRecognize, thumbnailer)
-        return answer.flatMap { try? renderer.written($0) } ?? []
+        do throws(RenderRefusal) {
+            return try renderer.written(
+                try renderer.askAlone(
+                    recognizer.request(suffix: name.suffix), program: recognizer.program, [content], seconds: Self.timeToRecognize, thumbnailer))
+        } catch {
+            if error.lasts == .always { return [] }
+            throw error
+        }
     }
 
     private static func form(of type: DocumentType) -> WorkRequest.TextForm {
