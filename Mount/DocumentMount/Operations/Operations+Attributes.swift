@@ -167,7 +167,7 @@ extension MountedFileSystem {
             try privileges.writingSetID(as: caller) { () throws(Errno) in _ = try check(cl_ftruncate(file.number, size)) }
         }
         if let handle, handle.isWritable {
-            if size == 0 { saves.beginOnHandle(handle, caller) } else { try saves.extending(handle, to: Int64(size)) }
+            if size == 0 { try saves.beginOnHandle(handle, caller) } else { try saves.extending(handle, to: Int64(size)) }
             try saves.changing(handle, truncate)
             if size == 0 { saves.truncated(handle) }
         } else {

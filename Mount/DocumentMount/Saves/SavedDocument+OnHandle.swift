@@ -16,12 +16,37 @@ import SystemPackage
 /// plain folder, but for readers that were opened after that handle: these come to the daemon (`mustBeDirect`), and go on with the
 /// copy.
 extension SaveService {
-    /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. With no
-    /// lock held.
-    func beginOnHandle(_ handle: FileHandle, _ caller: Caller) {
+    /// Before ftruncate(2) to nothing through a handle. Afterwards the handle has a working copy, or the document is written in place. Throws
+    /// ENOSPC or EDQUOT where a failed save has the room that a copy would need (`copied`). With no lock held.
+    func beginOnHandle(_ handle: FileHandle, _ caller: Caller) throws(Errno) {
         guard handle.decision.reason == .notTruncating, handle.version == nil else { return }
         for _ in 0..<Self.maximumAttempts {
-            if case .done = attempt(on: handle, caller) { return }
+            if case .done = try attempt(on: handle, caller) { return }
+        }
+    }
+
+    /// Makes a copy for a save that begins, and waits for room that is about to be free. Throws the refusal of a copy; if that is for want of room
+    /// that a failed save has still, ENOSPC or EDQUOT instead: written in place, the save would take the old version with it if it found no room.
+    /// With no lock held.
+    func copied<Copy>(_ make: () throws(WorkingCopyRefusal) -> Copy) throws(CopyFailure) -> Copy {
+        do throws(WorkingCopyRefusal) { return try freedRoom.await(after: \.isWantOfRoom, make) } catch {
+            throw error.isWantOfRoom && freedRoom.isOwed ? .failed(error.errno) : .impossible(error)
+        }
+    }
+
+    /// Why there is no copy of a document.
+    enum CopyFailure: Error {
+        /// The save fails.
+        case failed(Errno)
+        /// The document is to be written in place.
+        case impossible(WorkingCopyRefusal)
+    }
+
+    /// As `copied`; nil if the document is to be written in place.
+    fileprivate func copiedIfPossible<Copy>(_ make: () throws(WorkingCopyRefusal) -> Copy) throws(Errno) -> Copy? {
+        do throws(CopyFailure) { return try copied(make) } catch {
+            if case .failed(let error) = error { throw error }
+            return nil
         }
     }
 
@@ -34,7 +59,7 @@ extension SaveService {
     }
 
     /// Begins a save if the document allows it. With no lock held.
-    private func attempt(on handle: FileHandle, _ caller: Caller) -> Attempt {
+    private func attempt(on handle: FileHandle, _ caller: Caller) throws(Errno) -> Attempt {
         // The thread that publishes a version leads the handle to that.
         let known = handle.node.saved.load()
         known?.awaitPublication()
@@ -60,8 +85,8 @@ extension SaveService {
         let beginning = Beginning(
             handle: handle, caller: caller, asker: asker, process: process, opener: processes.hold(asking: process),
             moment: processes.moment(), image: processes.image(of: process), share: share, status: status)
-        if handle.isDirect { return document.redirectToCopy(beginning, from: node, link) }
-        document.exchange(beginning, node, link)
+        if handle.isDirect { return try document.redirectToCopy(beginning, from: node, link) }
+        try document.exchange(beginning, node, link)
         return .done
     }
 
@@ -141,13 +166,17 @@ extension SaveService {
 
 extension SavedDocument {
     /// Leads the handle to a new file, if there can be one, and the document has changed in nothing. With no lock held.
-    fileprivate func redirectToCopy(_ beginning: SaveService.Beginning, from node: Node, _ link: Node.Link) -> SaveService.Attempt {
+    fileprivate func redirectToCopy(
+        _ beginning: SaveService.Beginning, from node: Node, _ link: Node.Link
+    ) throws(Errno) -> SaveService.Attempt {
         let handle = beginning.handle
         guard let folder = try? service.locator.folder(link.parent),
-            let original = try? service.locator.reopened(handle.descriptor, flags: O_RDWR),
-            let copy = try? service.store.workingCopy(
-                of: original, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller)),
-            let file = try? service.locator.reopened(copy.file, flags: handle.flags & SaveService.openFlagsKept)
+            let original = try? service.locator.reopened(handle.descriptor, flags: O_RDWR)
+        else { return service.staysLive(.noRoom) }
+        let copied = try service.copiedIfPossible { () throws(WorkingCopyRefusal) in
+            try service.store.workingCopy(of: original, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller))
+        }
+        guard let copy = copied, let file = try? service.locator.reopened(copy.file, flags: handle.flags & SaveService.openFlagsKept)
         else { return service.staysLive(.noRoom) }
         let working = workingNode(of: copy)
         let version = beginning.version(working, copy, isExchanged: false)
@@ -181,12 +210,17 @@ extension SavedDocument {
     }
 
     /// The document changes places with a copy.
-    fileprivate func exchange(_ beginning: SaveService.Beginning, _ node: Node, _ link: Node.Link) {
+    fileprivate func exchange(_ beginning: SaveService.Beginning, _ node: Node, _ link: Node.Link) throws(Errno) {
         guard let folder = try? service.locator.folder(link.parent),
-            let original = try? service.locator.reopened(beginning.handle.descriptor, flags: O_RDWR | CL_O_LARGEFILE),
-            let copy = try? service.store.exchangedCopy(
-                of: original, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller))
+            let original = try? service.locator.reopened(beginning.handle.descriptor, flags: O_RDWR | CL_O_LARGEFILE)
         else { return }
+        let copied = try service.copiedIfPossible { () throws(WorkingCopyRefusal) in
+            try service.store.exchangedCopy(of: original, status: beginning.status, in: folder, by: service.privileges.user(beginning.caller))
+        }
+        guard let copy = copied else {
+            _ = service.staysLive(.noRoom)
+            return
+        }
         let standing = versionNode(copy.identity, copy.file)
         service.awaitRetries(in: self)
         let exchanged = turn.withLock {

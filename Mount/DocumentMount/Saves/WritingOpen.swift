@@ -169,17 +169,16 @@ struct WritingOpen: ~Copyable {
         let image = service.processes.image(of: process)
         let opener = service.processes.hold(asking: process)
         let copy: WorkingCopy
-        do throws(WorkingCopyRefusal) {
-            copy = try service.freedRoom.await(after: \.isWantOfRoom) { () throws(WorkingCopyRefusal) in
+        do throws(SaveService.CopyFailure) {
+            copy = try service.copied { () throws(WorkingCopyRefusal) in
                 try service.store.workingCopy(of: file, status: status, in: folder, by: service.privileges.user(caller))
             }
-        } catch where error.isWantOfRoom {
-            // Written in place, the save would take the old version with it if it found no room. It is the room of a save that has failed.
-            if service.freedRoom.isOwed { throw error.errno }
-            request.facts.hasRoom = false
-            return .impossible
         } catch {
-            request.facts.attributesAreTransferable = false
+            switch error {
+            case .failed(let error): throw error
+            case .impossible(let refusal) where refusal.isWantOfRoom: request.facts.hasRoom = false
+            case .impossible: request.facts.attributesAreTransferable = false
+            }
             return .impossible
         }
         let working = document.workingNode(of: copy)

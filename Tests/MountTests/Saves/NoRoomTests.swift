@@ -116,6 +116,37 @@ extension MountTests {
             }
         }
 
+        /// Also one that begins with ftruncate(2), which needs a copy of the old version then.
+        @Test(arguments: cases)
+        func aLateSaveHasTheRoomOfAFailedOne(kind: SaveMount, disk: Disk) throws {
+            try withSmallStore(kind, disk) { (mount: Mount) throws in
+                #expect(try mount.python("""
+                    import ctypes, os
+                    from waiting import await_block
+                    libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
+                    open("doc", "w").write("old" * 1000)
+                    begins, begin = os.pipe(); hasBegun, tellBegun = os.pipe(); written, tell = os.pipe(); mayEnd, end = os.pipe()
+                    if (other := os.fork()) == 0:
+                        status = 1
+                        try:
+                            os.read(begins, 1); os.write(tellBegun, b"x")
+                            file = os.open("doc", os.O_RDWR); os.ftruncate(file, 0); os.write(file, b"new"); os.write(tell, b"x")
+                            os.read(mayEnd, 1); os.close(file); status = 0
+                        finally: os._exit(status)
+                    file = os.open("doc", os.O_RDWR | os.O_TRUNC)
+                    try:
+                        for _ in range(1000): os.write(file, b"x" * 65536)
+                    except OSError as error: print(error.strerror)
+                    mapped = ctypes.c_void_p(libc.mmap(None, 4096, 1, 2, file, 0))
+                    try: os.close(file)
+                    except OSError: pass
+                    os.write(begin, b"x"); os.read(hasBegun, 1); await_block(other); libc.munmap(mapped, 4096)
+                    os.read(written, 1); print(open("doc").read() == "old" * 1000)
+                    os.write(end, b"x"); print(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]), open("doc").read())
+                    """) == "\(disk == .btrfsQuota ? "Disk quota exceeded" : "No space left on device")\nTrue\n0 new")
+            }
+        }
+
         /// That of a save by ftruncate(2), which had the document's inode, until the kernel forgets that: here for a descriptor of O_PATH.
         /// Room is waited for a second from when the failed save is given up: an attempt for which a busy machine takes longer is made again.
         @Test(arguments: cases)
