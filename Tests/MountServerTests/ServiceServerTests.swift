@@ -323,7 +323,7 @@ struct ServiceServerTests {
             let peer = RawPeer(socket)
             peer.send(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#)
             let info = try #require(peer.receive())
-            #expect(info.contains(#""interfaces":["org.varlink.service","org.quire.Mount","org.quire.Recover","org.quire.Events","org.quire.Coordination","org.quire.Presenters","org.quire.Thumbnails","org.quire.Search","org.quire.Bookmarks"]"#))
+            #expect(info.contains(#""interfaces":["org.varlink.service","org.quire.Mount","org.quire.Recover","org.quire.Events","org.quire.Coordination","org.quire.Presenters","org.quire.Thumbnails","org.quire.Search","org.quire.Bookmarks","org.quire.Grants"]"#))
             #expect(info.contains(#""version":"1.2""#))
             peer.send(
                 #"{"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":"org.quire.Mount"}}"#)

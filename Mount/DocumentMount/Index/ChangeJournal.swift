@@ -186,8 +186,15 @@ final class ChangeJournal: Sendable {
 
     var hasEvents: Bool { state.withLock { !$0.events.isEmpty } }
 
-    /// Whether events may be about documents or tags of this name.
-    func concerns(_ name: EntryName) -> Bool { state.withLock { $0.names?.contains(name) ?? true } }
+    enum Waiting { case nothing, others, concerned }
+
+    /// Whether events wait, and may be about documents or tags of this name.
+    func waiting(about name: EntryName) -> Waiting {
+        state.withLock { state in
+            if state.events.isEmpty { return .nothing }
+            return state.names?.contains(name) ?? true ? .concerned : .others
+        }
+    }
 
     func overflow() {
         events.lose()

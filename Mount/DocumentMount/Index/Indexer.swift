@@ -141,10 +141,11 @@ final class Indexer: @unchecked Sendable {
     /// Whether the mount has done something that the index has yet to take.
     var isBehind: Bool { journal.hasEvents }
 
-    /// As `catchUp`, unless nothing that the index has yet to take is about documents or tags of this name. Whether all was taken.
+    /// As `catchUp`, unless nothing that the index has yet to take is about documents or tags of this name. Whether the index has all.
     func catchUp(about name: EntryName) -> Bool {
+        let waiting = journal.waiting(about: name)
         // In this order: what the journal has no more is being taken.
-        if !journal.concerns(name), !isTaking.load(ordering: .acquiring) { return false }
+        guard waiting == .concerned || isTaking.load(ordering: .acquiring) else { return waiting == .nothing }
         catchUp()
         return true
     }

@@ -88,10 +88,12 @@ final class TagFolder: LinkFolder {
 
     /// An item of an earlier list as it is now; nil if it is no longer there for the caller.
     private func current(_ item: any VirtualItem, _ caller: Credentials) -> (any VirtualItem)? {
-        guard let link = item as? VirtualLink else {
-            return (item as? TagFolder).flatMap { shared.isShown($0.tags[0], to: caller) ? $0 : nil }
+        if let folder = item as? TagFolder {
+            guard let tag = folder.tags.first, shared.isShown(tag, to: caller) else { return nil }
+            return folder
         }
-        return shared.tags.modified(of: link.document, tagged: tags, caller).map { self.link(link.document, $0) }
+        guard let link = item as? VirtualLink, let modified = shared.tags.modified(of: link.document, tagged: tags, caller) else { return nil }
+        return self.link(link.document, modified)
     }
 
     /// What a list made now would have under a name, by some queries of the index.

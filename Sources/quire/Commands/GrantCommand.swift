@@ -86,7 +86,7 @@ struct GrantsCommand: ParsableCommand {
         commandName: "grants",
         abstract: "List what 'quire grant' has granted, the latest first.",
         discussion: """
-            Each line has the granted path, ro or rw, how long it holds still, and the path to be used.
+            Each line has ro or rw, how long the grant holds still (- for as long as the mount), the granted path, and the path to be used.
 
             Means the mount of the working directory, else the only one there is, unless --in names another.
 
@@ -104,7 +104,7 @@ struct GrantsCommand: ParsableCommand {
         if json { return Output.json(grants) }
         for grant in grants {
             let time = grant.seconds.map { "\(Int(clamping: $0.rounded(.up)))s" } ?? "-"
-            Output.line("\(shown(grant.path))\t\(grant.readOnly ? "ro" : "rw")\t\(time)\t\(shown(grant.place))")
+            Output.line("\(grant.readOnly ? "ro" : "rw")  \(time)  \(shown(grant.path))  \(shown(grant.place))")
         }
     }
 }

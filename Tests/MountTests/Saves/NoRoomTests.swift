@@ -116,8 +116,9 @@ extension MountTests {
             }
         }
 
-        /// Also one that begins with ftruncate(2), which needs a copy of the old version then.
-        @Test(arguments: cases)
+        /// Also one that begins with ftruncate(2), which needs a copy of the old version then. Btrfs gives the room of a quota back with its next
+        /// commit alone: there ftruncate(2) fails.
+        @Test(arguments: cases.filter { $0.1 != .btrfsQuota })
         func aLateSaveHasTheRoomOfAFailedOne(kind: SaveMount, disk: Disk) throws {
             try withSmallStore(kind, disk) { (mount: Mount) throws in
                 #expect(try mount.python("""
@@ -143,7 +144,7 @@ extension MountTests {
                     os.write(begin, b"x"); os.read(hasBegun, 1); await_block(other); libc.munmap(mapped, 4096)
                     os.read(written, 1); print(open("doc").read() == "old" * 1000)
                     os.write(end, b"x"); print(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]), open("doc").read())
-                    """) == "\(disk == .btrfsQuota ? "Disk quota exceeded" : "No space left on device")\nTrue\n0 new")
+                    """) == "No space left on device\nTrue\n0 new")
             }
         }
 

@@ -138,7 +138,7 @@ extension MountTests {
                     for m in range(random.randrange(1, 30)):
                         with open(f"{place}/doc{m}.txt", "w") as file: file.write(" ".join(random.choices(words, k=200)) + f" round{n}")
                         if m % 7 == 3: os.unlink(f"{place}/doc{m}.txt")
-                        if m % 5 == 2: os.setxattr(f"{place}/doc{m}.txt", "user.xdg.tags", b"tag")
+                        elif m % 5 == 2: os.setxattr(f"{place}/doc{m}.txt", "user.xdg.tags", b"tag")
                     time.sleep(random.random())
                     end(daemon, signal.SIGKILL)
                     for name, check in ("text", "INSERT INTO word (word) VALUES ('integrity-check')"), ("index", "PRAGMA integrity_check"):
@@ -170,7 +170,7 @@ extension MountTests {
 
         @Test(arguments: Account.allCases)
         func textInPicturesIsRecognized(account: Account) throws {
-            let draw = "convert -background white -fill black -pointsize 48 label:'Invoice harbour 4711' scan.png; convert -size 300x300 gradient: plain.png"
+            let draw = "convert -font DejaVu-Sans -background white -fill black -pointsize 48 label:'Invoice harbour 4711' scan.png; convert -size 300x300 gradient: plain.png"
             try withMount(account, ["search-text=pictures"], prepare: draw) { (mount: Mount) throws in
                 try mount.scanned()
                 try mount.shell(Self.readAll + "[ \"$(quire search 'harbour 4711')\" = \"$M/scan.png\" ]")
