@@ -33,8 +33,8 @@ static const char favorites[] = {
 static const char bookmarks[] = {
 #embed "bookmarks.md" suffix(, 0)
 };
-static const char grants[] = {
-#embed "grants.md" suffix(, 0)
+static const char sandboxes[] = {
+#embed "sandboxes.md" suffix(, 0)
 };
 static const char search[] = {
 #embed "search.md" suffix(, 0)
@@ -87,7 +87,7 @@ static const struct help_topic topics[] = {
     {"recents", recents},
     {"favorites", favorites},
     {"bookmarks", bookmarks},
-    {"grants", grants},
+    {"sandboxes", sandboxes},
     {"search", search},
     {"types", types},
     {"from-other-programs", from_other_programs},
