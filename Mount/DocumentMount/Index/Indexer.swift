@@ -150,7 +150,10 @@ final class Indexer: @unchecked Sendable {
         return true
     }
 
-    /// Has a document looked at by the next `catchUp`, which has these tags or had them.
+    /// Has a document looked at by the next `catchUp`.
+    func noteChange(of path: StorePath) { journal.present(path) }
+
+    /// The same, of one which has these tags or had them.
     func noteTags(_ tags: [Tag], of path: StorePath) { journal.tagged(path, tags) }
 
     /// A user took tags from a document: see `IndexUpdate.tagsTaken`.

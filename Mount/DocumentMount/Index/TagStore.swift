@@ -29,7 +29,10 @@ final class TagStore: Sendable {
     }
 
     /// As above, of many documents. Returns those for which that failed.
-    func change(_ paths: [StorePath], _ caller: Credentials, _ change: ([Tag]) -> [Tag]) -> [(path: StorePath, error: Errno)] {
+    /// - Parameter isIndexed: the index has the new tags already.
+    func change(
+        _ paths: [StorePath], _ caller: Credentials, isIndexed: Bool = false, _ change: ([Tag]) -> [Tag]
+    ) -> [(path: StorePath, error: Errno)] {
         var failures: [(path: StorePath, error: Errno)] = []
         var rest = paths[...]
         while !rest.isEmpty {
@@ -39,11 +42,13 @@ final class TagStore: Sendable {
             for (path, file) in zip(part, access.held(part, by: caller, W_OK)) {
                 do throws(Errno) {
                     switch file {
-                    case .success(let file): try self.change(file, at: path, caller, change)
+                    case .success(let file): try self.change(file, at: path, caller, isIndexed: isIndexed, change)
                     case .failure(.permissionDenied): throw refusal(of: path, caller)
                     case .failure(let error): throw error
                     }
                 } catch {
+                    // The index is to have what the file has.
+                    if isIndexed { indexer.noteChange(of: path) }
                     failures.append((path, error))
                 }
             }
@@ -59,7 +64,9 @@ final class TagStore: Sendable {
         return access.may(caller, path, F_OK) ? .permissionDenied : .noSuchFileOrDirectory
     }
 
-    private func change(_ file: Descriptor, at path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
+    private func change(
+        _ file: Descriptor, at path: StorePath, _ caller: Credentials, isIndexed: Bool, _ change: ([Tag]) -> [Tag]
+    ) throws(Errno) {
         let status = try FileStatus(of: file)
         guard status.isRegular else { throw .notPermitted }
         if liveInIndex {
@@ -76,7 +83,7 @@ final class TagStore: Sendable {
         guard new != old else { return }
         try setValue(Tag.format(new, keeping: raw), of: file)
         // Looked at as a whole, before anybody asks the index: the document may be one that it has missed.
-        indexer.noteTags(old + new, of: path)
+        if !isIndexed { indexer.noteTags(old + new, of: path) }
         tell(path, caller)
     }
 

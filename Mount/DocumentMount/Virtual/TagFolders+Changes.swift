@@ -81,7 +81,7 @@ extension TagFolders {
         let paths = Dictionary(documents.map { ($0.id, $0.path) }, uniquingKeysWith: { path, _ in path })
         // One that another thread has told the index of meanwhile.
         let others = (try? indexer.index.documents(affected.filter { paths[$0] == nil })) ?? []
-        let failures = tags.change(affected.compactMap { paths[$0] } + others.map(\.path), caller) { tags in
+        let failures = tags.change(affected.compactMap { paths[$0] } + others.map(\.path), caller, isIndexed: true) { tags in
             var renamed: [Tag] = []
             for tag in tags.map({ $0.renamed(from: old, to: new) ?? $0 }) where !renamed.contains(tag) {
                 renamed.append(tag)
