@@ -22,7 +22,7 @@ public enum WorkRequest: Equatable, Sendable {
     /// What a worker that was taken over could do, tried out: with a file that it was not given, and the one it was.
     case probe(path: String)
 
-    /// What a document that is text is written in.
+    /// The format of a document that is text.
     public enum TextForm: String, Sendable, CaseIterable {
         case plain
         /// HTML or XML.

@@ -11,12 +11,12 @@ final class Grant: Sendable {
     let number: UInt32
     /// The name of its folder in `.scopes`: whoever knows it may use the grant, if it is the owner or root.
     let token: EntryName
-    /// Who has granted.
+    /// The user who has granted.
     let owner: Credentials
     let isReadOnly: Bool
     /// On the clock that goes on while the machine sleeps (CLOCK_BOOTTIME), in nanoseconds; nil: for as long as the mount.
     let expiry: Int64?
-    /// What was granted; a document's version at that time.
+    /// The folder that was granted, or the version that the granted document had then.
     var target: Node { held.node }
     private let held: HeldNode
     /// Of a document's grant.
@@ -59,7 +59,7 @@ final class Grant: Sendable {
         // Each save puts another version in the document's place.
         if node.currentLink == nil, let published = node.saved.load()?.state.withLock({ $0.published }) { node = published }
         guard let current = node.currentLink else { return place.withLock { $0.link } }
-        // What is let go of here ends without the lock: it takes others.
+        // The nodes that are let go of here end without the lock: that takes others.
         let (before, isHeld) = place.withLock { place in
             defer { place.link = current }
             return (place.link, place.path.contains { $0.node === node })

@@ -13,7 +13,7 @@ extension ScopedTree {
         return grant
     }
 
-    /// What stands under a name in the folder of a grant.
+    /// The entry of a name in the folder of a grant.
     func entry(ofTop grant: Grant, _ name: BorrowedName, _ caller: Caller) throws(Errno) -> Entry {
         let (link, caller) = (grant.link, caller.within(grant))
         if link.name.matches(name) {
@@ -50,7 +50,7 @@ extension ScopedTree {
         let created = try name.withCString { (shown) throws(Errno) in
             try files.createdForClaim(caller, in: link.parent, name: shown, as: hidden, nil, mode: mode, flags: flags)
         }
-        // What hangs on the document goes on to a file that is made to take its place.
+        // A file that is made to take the document's place takes over its tags and the like (`FileNameTunnel`).
         created.1.node.state.withLock { $0.made = FileNameTunnel.Creator(caller) }
         replace(name, in: grant, by: .init(folder: link.parent, hidden: hidden))
         return created

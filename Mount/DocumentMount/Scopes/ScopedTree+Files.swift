@@ -78,7 +78,7 @@ extension ScopedTree {
         _ caller: Caller, handle: HandleID, at offset: off_t, flags: Int32, _ data: UnsafeRawBufferPointer
     ) throws(Errno) -> Int {
         do throws(Errno) { try check(handle) } catch {
-            // What it saves has an end missing.
+            // The save has an end missing.
             next.writeFailed(handle, error)
             throw error
         }
@@ -87,7 +87,7 @@ extension ScopedTree {
         return count
     }
 
-    /// What is written by an inode of a grant is not in the kernel's pages of the document's own.
+    /// Bytes that are written by an inode of a grant are not in the kernel's pages of the document's own.
     private func noteWritten(by handle: HandleID) {
         let handle = FileHandle.of(handle)
         guard handle.caller.view != 0, handle.version == nil, handle.node.state.withLock({ $0.handles.contains(where: \.isCached) }) else { return }

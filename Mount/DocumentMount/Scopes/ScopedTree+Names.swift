@@ -34,7 +34,7 @@ extension ScopedTree {
     func link(_ caller: Caller, node: NodeID, in parent: NodeID, name: BorrowedName) throws(Errno) -> Entry {
         let (linked, folder) = (try inside(node, caller), try inside(parent, caller, writes: true))
         guard let linked, let folder else {
-            // What is in a grant stays there, and nothing else comes into it.
+            // A file in a grant stays there, and no other comes into it.
             if linked != nil || folder != nil { throw .improperLink }
             return try next.link(caller, node: node, in: parent, name: name)
         }

@@ -24,7 +24,7 @@ final class ScopedTree: FileSystemLayer {
 
     var table: NodeTable { files.table }
 
-    /// What a node stands for.
+    /// The kinds of nodes.
     enum Place {
         /// Of the store, or of other virtual folders.
         case elsewhere

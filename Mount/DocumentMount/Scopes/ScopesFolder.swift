@@ -50,7 +50,7 @@ final class ScopeFolder: VirtualItem {
     }
 }
 
-/// What is seen of a file or folder of the store within a grant: the kernel has an inode of its own for it. An OPEN names an inode alone,
+/// A file or folder of the store as it is seen by a grant: the kernel has an inode of its own for it. An OPEN names an inode alone,
 /// which so tells by which grant it comes; and a folder can stand in one place only.
 final class ScopedItem: VirtualItem {
     let grant: Grant

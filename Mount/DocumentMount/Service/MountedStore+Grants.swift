@@ -34,7 +34,7 @@ extension MountedStore {
             return path == scope.path || path == scope.place || path.bytes.elementsEqual(folder(of: grant).bytes)
         }
         for grant in revoked { grants.revoke(grant) }
-        // What programs have mapped, too.
+        // Mapped contents go, too.
         let over = Set(revoked.map(\.number))
         for node in over.isEmpty ? [] : fileSystem.table.all {
             if let item = node.item as? ScopedItem, over.contains(item.grant.number) { session.notifier.contentsChanged(of: node.id) }
@@ -60,7 +60,7 @@ extension MountedStore {
 }
 
 extension MountedFileSystem {
-    /// What stands at a path, and the folders on the way there, held. Throws ENOENT if nothing stands there.
+    /// The folders on the way to a path, and the file that stands there, held. Throws ENOENT if nothing stands there.
     func held(_ path: StorePath) throws(Errno) -> [HeldNode] {
         var held: [HeldNode] = []
         for name in path.names {

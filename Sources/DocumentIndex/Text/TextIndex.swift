@@ -17,7 +17,7 @@ public final class TextIndex: Sendable {
     /// How often a version is tried that could not be read.
     public static let mostAttempts = 3
 
-    /// What users may have in it, in bytes of words; the bound for all applies to the file.
+    /// The most that users may have in it, in bytes of words; the bound for all applies to the file.
     public let bounds: BoundedResource.Bound
     let accounts: Accounts
     let pool: DatabasePool

@@ -30,7 +30,7 @@ struct TextRecognizer: Sendable {
         return Array(names.filter { $0 != "osd" && $0 != "equ" }.prefix(mostLanguages))
     }
 
-    /// What has a worker recognize the text of a picture.
+    /// The request that has a worker recognize the text of a picture.
     func request(suffix: String) -> WorkRequest {
         let output = WorkPaths.scratch + "/words"
         // One thread: the reading of texts is to leave processors to others.

@@ -10,7 +10,7 @@ enum MailText {
     /// UTF-8. Throws if there is no mail.
     static func read(_ input: Int32, isMailbox: Bool) throws(WorkRefusal) -> [UInt8] {
         g_mime_init()
-        // What it is given it closes.
+        // The stream closes the descriptor that it is given.
         let stream = g_mime_stream_fs_new_with_bounds(dup(input), 0, -1)
         let parser = g_mime_parser_new_with_stream(stream)
         defer {
