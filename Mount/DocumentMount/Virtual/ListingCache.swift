@@ -107,11 +107,11 @@ final class ListingCache: Sendable {
 
     /// The list that was shown last, if it is void since: a program that goes through its names (`rm -r`) means what they stood for,
     /// however the folder would be listed now. The caller looks whether that is still so.
-    /// - Parameter isVoid: also one that is not known to be void.
-    func shownBefore(of folder: [UInt8], for caller: Credentials, evenIfValid isVoid: Bool = false) -> VirtualListing? {
+    /// - Parameter takesValid: also one that is not known to be void.
+    func shownBefore(of folder: [UInt8], for caller: Credentials, evenIfValid takesValid: Bool = false) -> VirtualListing? {
         let (current, now) = (generation(), Clock.now)
         return slot(folder, caller).state.withLock { state in
-            guard let shown = state.shown, isVoid || shown.generation < current, now - state.shownUsed < Self.namesHold else { return nil }
+            guard let shown = state.shown, takesValid || shown.generation < current, now - state.shownUsed < Self.namesHold else { return nil }
             state.shownUsed = now
             return shown.listing
         }

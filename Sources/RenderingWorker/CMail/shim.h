@@ -1,3 +1,3 @@
-// What mail says: GMime.
+// GMime, which parses mail.
 #pragma once
 #include <gmime/gmime.h>

@@ -91,6 +91,18 @@ extension MountTests {
             }
         }
 
+        /// A save that fails for want of room, as Python code: `mapped`, of `libc`, is a mapping that is left of it.
+        private static let failedSave = """
+            libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
+            file = os.open("doc", os.O_RDWR | os.O_TRUNC)
+            try:
+                for _ in range(1000): os.write(file, b"x" * 65536)
+            except OSError as error: print(error.strerror)
+            mapped = ctypes.c_void_p(libc.mmap(None, 4096, 1, 2, file, 0))
+            try: os.close(file)
+            except OSError: pass
+            """
+
         /// A failed save's content takes room until the kernel tells of the end of its handle: here that of a mapping by which nothing
         /// can be written. The next saver waits for it, and does not cut the document off to have room.
         @Test(arguments: cases)
@@ -99,15 +111,8 @@ extension MountTests {
                 #expect(try mount.python("""
                     import ctypes, os, subprocess
                     from waiting import await_block
-                    libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
                     open("doc", "w").write("old" * 1000)
-                    file = os.open("doc", os.O_RDWR | os.O_TRUNC)
-                    try:
-                        for _ in range(1000): os.write(file, b"x" * 65536)
-                    except OSError as error: print(error.strerror)
-                    mapped = ctypes.c_void_p(libc.mmap(None, 4096, 1, 2, file, 0))
-                    try: os.close(file)
-                    except OSError: pass
+                    \(Self.failedSave)
                     other = subprocess.Popen(["sh", "-c", "seq 20000 >doc"])
                     await_block(other.pid); libc.munmap(mapped, 4096)
                     print(other.wait(), os.stat("doc").st_size)
@@ -124,7 +129,6 @@ extension MountTests {
                 #expect(try mount.python("""
                     import ctypes, os
                     from waiting import await_block
-                    libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
                     open("doc", "w").write("old" * 1000)
                     begins, begin = os.pipe(); hasBegun, tellBegun = os.pipe(); written, tell = os.pipe(); mayEnd, end = os.pipe()
                     if (other := os.fork()) == 0:
@@ -134,13 +138,7 @@ extension MountTests {
                             file = os.open("doc", os.O_RDWR); os.ftruncate(file, 0); os.write(file, b"new"); os.write(tell, b"x")
                             os.read(mayEnd, 1); os.close(file); status = 0
                         finally: os._exit(status)
-                    file = os.open("doc", os.O_RDWR | os.O_TRUNC)
-                    try:
-                        for _ in range(1000): os.write(file, b"x" * 65536)
-                    except OSError as error: print(error.strerror)
-                    mapped = ctypes.c_void_p(libc.mmap(None, 4096, 1, 2, file, 0))
-                    try: os.close(file)
-                    except OSError: pass
+                    \(Self.failedSave)
                     os.write(begin, b"x"); os.read(hasBegun, 1); await_block(other); libc.munmap(mapped, 4096)
                     os.read(written, 1); print(open("doc").read() == "old" * 1000)
                     os.write(end, b"x"); print(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]), open("doc").read())
