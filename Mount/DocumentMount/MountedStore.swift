@@ -62,11 +62,12 @@ public final class MountedStore: Sendable {
             folder: { path in (try? store.held(path.parent)).flatMap { FileIdentity(of: $0) } },
             kernelNames: kernelNames)
         let journal = ChangeJournal(events: events)
-        let reader = StoreReader(store: store, hasAttributes: hasAttributes)
+        let packages = Packages(configuration.options.packages)
+        let reader = StoreReader(store: store, hasAttributes: hasAttributes, packages: packages)
         indexer = Indexer(index: index, reader: reader, journal: journal, log: log)
         let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers, isForOneUser: !configuration.options.allowOther)
         let tags = TagStore(indexer: indexer, access: access)
-        let targets = LinkTargets(access: access, prefixes: [configuration.mountPoint, configuration.store])
+        let targets = LinkTargets(access: access, packages: packages, prefixes: [configuration.mountPoint, configuration.store])
         tagFolders = TagFolders(tags: tags, indexer: indexer, access: access, shares: shares, targets: targets)
         recents = RecentsFolder(indexer: indexer, access: access, shares: shares)
         favorites = FavoritesFolder(indexer: indexer, targets: targets, shares: shares)
@@ -301,7 +302,7 @@ public final class MountedStore: Sendable {
             return try TextIndexer(
                 folder: configuration.stateFolder, isNew: indexer.index.outcome != .opened, bounds: textBounds(configuration), indexer: indexer,
                 reader: TextReader(thumbnails.thumbnailer, readsPictures: searching == .pictures), subject: { thumbnails.subject($0, isFolder: false) },
-                isStoreInUse: { indexer.isStoreInUse }, log: log)
+                readsPackages: !configuration.options.allowOther, isStoreInUse: { indexer.isStoreInUse }, log: log)
         } catch {
             log.warning("texts of documents are not searched: \(error)")
             return nil

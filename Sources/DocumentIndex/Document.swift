@@ -36,6 +36,8 @@ public struct ScannedDocument: Sendable, Equatable {
     /// In bytes.
     public var size: Int64
     public var modified: Timestamp
+    /// False for a package whose contents nobody has looked at: size and time of the index then stay.
+    public var isMeasured: Bool
     /// In their order; nil if they were not read or the store keeps none: those of the index then stay.
     public var tags: [Tag]?
     /// The user who changed it, if it is another version than the one known; nil if that is not known.
@@ -43,7 +45,7 @@ public struct ScannedDocument: Sendable, Equatable {
 
     public init(
         path: StorePath, identity: DocumentIdentity, linkCount: UInt64 = 1, owner: UserID? = nil, size: Int64,
-        modified: Timestamp, tags: [Tag]? = nil, changedBy: UserID? = nil
+        modified: Timestamp, isMeasured: Bool = true, tags: [Tag]? = nil, changedBy: UserID? = nil
     ) {
         self.path = path
         self.identity = identity
@@ -51,6 +53,7 @@ public struct ScannedDocument: Sendable, Equatable {
         self.owner = owner
         self.size = size
         self.modified = modified
+        self.isMeasured = isMeasured
         self.tags = tags
         self.changedBy = changedBy
     }

@@ -85,14 +85,13 @@ struct DocumentRow {
     mutating func take(_ facts: ScannedDocument) -> Bool {
         if let told = facts.owner { owner = told.rawValue }
         let sameFile = identity.isSameFile(as: facts.identity)
-        let contentChanged = !sameFile || size != facts.size || modified != facts.modified.nanoseconds
+        let contentChanged = !sameFile || facts.isMeasured && (size != facts.size || modified != facts.modified.nanoseconds)
         let newTags = facts.tags.map { Tag.format($0.prefix(Tag.mostOfDocument)) } ?? tags
         let learntHandle = sameFile && identity.handle.isEmpty && !facts.identity.handle.isEmpty
         guard contentChanged || learntHandle || newTags != tags else { return false }
         if contentChanged { (generation, writer) = (generation &+ 1, facts.changedBy.map { Int64($0.rawValue) }) }
         if !sameFile || learntHandle { identity = facts.identity }
-        size = facts.size
-        modified = facts.modified.nanoseconds
+        if facts.isMeasured { (size, modified) = (facts.size, facts.modified.nanoseconds) }
         tags = newTags
         return true
     }

@@ -2,7 +2,7 @@ public import StorePrimitives
 
 /// Something that happened to the store or to its documents' standing, for `DocumentIndex.apply`.
 ///
-/// Only documents (regular files) have rows; a folder is known by the paths inside it.
+/// Only documents (regular files and packages) have rows; a folder is known by the paths inside it. Nothing inside a package has a row.
 public enum IndexUpdate: Sendable {
     /// A document is at this path with these facts. A path already known keeps its document, whatever inode it now has; see
     /// `DocumentIndex` for who a file at a new path is.

@@ -9,6 +9,9 @@ public struct EntryName: Hashable, Sendable {
     /// The name's bytes and the NUL that ends them.
     @usableFromInline let terminated: [UInt8]
 
+    /// As of `StorePath`.
+    public func hash(into hasher: inout Hasher) { terminated.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
     /// The longest name Linux takes, in bytes (NAME_MAX, path_resolution(7)).
     public static let maximumLength = 255
 

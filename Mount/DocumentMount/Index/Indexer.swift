@@ -170,8 +170,9 @@ final class Indexer: @unchecked Sendable {
         onChange?()
     }
 
-    private func process(_ events: [ChangeJournal.Event], settlingBy now: Duration = Indexer.monotonic) {
-        if !events.isEmpty { lastWork = cl_monotonic_ns() }
+    private func process(_ told: [ChangeJournal.Event], settlingBy now: Duration = Indexer.monotonic) {
+        if !told.isEmpty { lastWork = cl_monotonic_ns() }
+        let events = told.flatMap(reader.packages.events)
         var batch = Batch(reader: reader)
         for (event, place) in zip(events, LaterMoves.places(for: events)) {
             switch event {
@@ -217,6 +218,7 @@ final class Indexer: @unchecked Sendable {
             batch.add(.used(use.path, by: use.user, at: use.time, written: false))
         }
         commit(batch.takeChanges())
+        for package in batch.unmeasured { scanner.scanLater(package) }
     }
 
     private func commit(_ changes: [IndexUpdate]) {
@@ -262,7 +264,7 @@ final class Indexer: @unchecked Sendable {
     private func note(
         _ node: Node, _ uid: uid_t, _ process: ReaderProcess, _ flags: Int32, _ time: Int64, _ batch: inout Batch
     ) {
-        guard let path = node.path, ReaderClassifier.mayCount(path) else { return }
+        guard let path = node.path.map(reader.packages.whole), ReaderClassifier.mayCount(path) else { return }
         let open = ReadOpen(
             path: path, user: UserID(uid), time: Timestamp(nanoseconds: time), groups: process.groups,
             isBackground: flags & CL_O_NOATIME != 0 || process.isBackground)
@@ -286,6 +288,8 @@ private struct Batch {
     let reader: StoreReader
     private(set) var changes: [IndexUpdate] = []
     private var examined: Set<StorePath> = []
+    /// Packages whose contents are to be looked at, which takes long.
+    private(set) var unmeasured: Set<StorePath> = []
 
     init(reader: StoreReader) { self.reader = reader }
 
@@ -309,6 +313,7 @@ private struct Batch {
         switch reader.status(at: place) {
         case .document(var facts):
             (facts.path, facts.changedBy) = (path, user)
+            if !facts.isMeasured { unmeasured.insert(place) }
             changes.append(.present(facts))
         case .nothing: changes.append(.absent(path))
         case .other: break

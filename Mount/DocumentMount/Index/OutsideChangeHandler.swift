@@ -195,6 +195,8 @@ final class OutsideChangeHandler: Sendable {
             notifier.contentsChanged(of: fileSystem.table.id(of: node))
             guard !(change.mayBeOwn && isAsTold(node)) else { return }
         }
+        // The tags of a package are its own.
+        if fileSystem.packages.isPackage(change.path) { journal.present(change.path) }
         fileSystem.replay.take(change, isForgotten: true)
     }
 

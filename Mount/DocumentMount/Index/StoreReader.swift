@@ -10,6 +10,7 @@ struct StoreReader: Sendable {
     let store: SharedStore
     /// Whether tags are kept in the files' attributes; else the index alone has them.
     let hasAttributes: Bool
+    let packages: Packages
 
     enum StatResult {
         case document(ScannedDocument)
@@ -22,11 +23,17 @@ struct StoreReader: Sendable {
         guard let name = path.lastName else { return .other }
         do throws(Errno) {
             let folder = try store.open(path.parent, flags: CL_O_PATH | O_DIRECTORY)
-            guard let facts = try FileFacts.read(in: folder, name: name, path: path) else { return .other }
+            guard let facts = try FileFacts.read(in: folder, name: name, path: path, isPackage: packages.isPackage(name)) else { return .other }
             return .document(ScannedDocument(facts, hasAttributes: hasAttributes))
         } catch {
             return error == .improperLink ? .other : .nothing
         }
+    }
+
+    /// Whether a package stands at a path.
+    func isPackage(_ path: StorePath) -> Bool {
+        guard packages.isPackage(path), let held = try? store.held(path) else { return false }
+        return (try? FileStatus(of: held))?.isFolder == true
     }
 
     /// Which file it is, as the index knows it. An O_PATH descriptor will do.
@@ -44,7 +51,7 @@ extension ScannedDocument {
     init(_ facts: FileFacts, hasAttributes: Bool) {
         self.init(
             path: facts.path, identity: DocumentIdentity(facts.identity, handle: facts.handle), linkCount: facts.linkCount,
-            owner: UserID(facts.owner), size: facts.size, modified: Timestamp(nanoseconds: facts.modified),
+            owner: UserID(facts.owner), size: facts.size, modified: Timestamp(nanoseconds: facts.modified), isMeasured: facts.isMeasured,
             tags: hasAttributes ? facts.tagsValue.map { Tag.parse($0) } ?? [] : nil)
     }
 }

@@ -71,8 +71,11 @@ final class StoreScanner: @unchecked Sendable {
     /// With more folders waiting than these the whole store is scanned instead.
     private static let capacity = 1_000
 
-    /// Has a folder scanned soon; one inside a folder that waits already is not kept twice.
-    func scan(_ folder: StorePath) {
+    private var packages: Packages { indexer.reader.packages }
+
+    /// Has a folder, or the package that it is a part of, scanned soon; one inside a folder that waits already is not kept twice.
+    func scan(_ path: StorePath) {
+        let folder = packages.whole(path)
         guard folder.bytes.count <= StorePath.longest else { return }
         state.withLock { Self.add(folder, to: &$0.waiting) }
         loop.wake()
@@ -117,7 +120,7 @@ final class StoreScanner: @unchecked Sendable {
 
     private func run(_ folder: StorePath) {
         indexer.catchUp()
-        let scan = StoreScan(indexer.reader.store, startingAt: folder)
+        let scan = StoreScan(indexer.reader.store, startingAt: folder, packages: packages)
         state.withLock { state in
             if state.isOver { scan.stop() }
             state.current = scan
@@ -144,7 +147,8 @@ final class StoreScanner: @unchecked Sendable {
             state.current = nil
         }
         indexer.noteChange(toTags: true)
-        if outcome == "done" { onCompleteScan?() }
+        // A package was known before, and whoever follows has been told that it changed.
+        if outcome == "done", !packages.isPackage(folder) { onCompleteScan?() }
     }
 
     /// Whether there is no folder under the name any more that is to be scanned, or the name is none that the store's file system takes.

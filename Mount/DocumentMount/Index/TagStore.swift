@@ -1,5 +1,6 @@
 import CLinux
 import DocumentIndex
+import DocumentStore
 import FuseServer
 import Glibc
 import StorePrimitives
@@ -13,10 +14,16 @@ final class TagStore: Sendable {
     let indexer: Indexer
     let access: AccessChecker
     private var reader: StoreReader { indexer.reader }
+    var packages: Packages { reader.packages }
 
     init(indexer: Indexer, access: AccessChecker) {
         self.indexer = indexer
         self.access = access
+    }
+
+    /// Whether what stands at a path is a document: a regular file, or a package.
+    private func isDocument(_ status: cl_status, at path: StorePath) -> Bool {
+        status.isRegular || status.isFolder && packages.isPackage(path)
     }
 
     var liveInIndex: Bool { !reader.hasAttributes }
@@ -68,7 +75,7 @@ final class TagStore: Sendable {
         _ file: Descriptor, at path: StorePath, _ caller: Credentials, isIndexed: Bool, _ change: ([Tag]) -> [Tag]
     ) throws(Errno) {
         let status = try FileStatus(of: file)
-        guard status.isRegular else { throw .notPermitted }
+        guard isDocument(status, at: path) else { throw .notPermitted }
         if liveInIndex {
             let identity = try known(file, at: path)
             let old = indexed(identity, path)
@@ -104,9 +111,11 @@ final class TagStore: Sendable {
             else { return nil }
             return document.modified
         }
-        guard let file = access.held(path, by: caller, R_OK), let status = try? FileStatus(of: file), status.isRegular,
+        guard let file = access.held(path, by: caller, R_OK), let status = try? FileStatus(of: file), isDocument(status, at: path),
             let tags = (try? value(of: file)).map({ Tag.parse($0) }), wanted.allSatisfy(tags.contains)
         else { return nil }
+        // What is in a package is newer.
+        if status.isFolder, let known = try? indexer.index.document(at: path) { return known.modified }
         return Timestamp(nanoseconds: saturatedNanoseconds(status.st.st_mtim))
     }
 

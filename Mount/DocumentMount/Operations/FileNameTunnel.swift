@@ -141,6 +141,15 @@ final class FileNameTunnel: Sendable {
         }
     }
 
+    /// A package and another folder are about to change places (RENAME_EXCHANGE): the other one is its new version, and takes over the
+    /// attributes. Within `Locator.changingNames`.
+    func beforeExchange(of package: Place, with version: Place, by caller: Caller) {
+        guard package.status.isFolder, version.status.isFolder, package.status.st.st_uid == version.status.st.st_uid,
+            Self.mayTake(Creator(caller), from: package.status.st.st_uid), package.hasAttributes, let old = package.opened, let new = version.opened
+        else { return }
+        InheritedAttributes.copy(from: old, to: new)
+    }
+
     /// A document was renamed away from a name. A file made moments ago is a save's own temporary file: no document.
     func movedAside(_ node: Node, from parent: Node, _ name: UnsafePointer<CChar>, owner: uid_t, by caller: Caller) {
         let now = Creator(caller)

@@ -80,6 +80,8 @@ final class MountedFileSystem: FileSystemOperations {
             log: log)
     }
 
+    var packages: Packages { tags.packages }
+
     func prepareThread() { privileges.prepareThread() }
 
     func begins(_ caller: Caller) { privileges.identify(as: caller) }

@@ -96,7 +96,8 @@ extension MountedFileSystem {
     ) throws(Errno) -> Entry {
         try clearRemoved(caller, in: parent, name: name)
         let entry = try foundWhenMade(caller, in: parent, name: name, mode: mode, make)
-        let isDocument = entry.attributes.status.st_mode & S_IFMT == S_IFREG
+        let type = entry.attributes.status.st_mode & S_IFMT
+        let isDocument = type == S_IFREG || type == S_IFDIR && packages.isPackage(EntryName(copying: name))
         journal.made(in: parent, name: name, by: caller, isIndexed: isDocument)
         return entry
     }

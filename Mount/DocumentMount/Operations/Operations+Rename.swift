@@ -81,6 +81,12 @@ extension MountedFileSystem {
                 over: document.map { FileNameTunnel.Place(folder: places.newFolder, name: new.name, status: $0) },
                 in: new.parent, new.name, by: caller)
         }
+        if exchanges, let target, packages.isPackage(EntryName(copying: old.name)) != packages.isPackage(EntryName(copying: new.name)) {
+            let one = FileNameTunnel.Place(folder: places.folder, name: old.name, status: source)
+            let other = FileNameTunnel.Place(folder: places.newFolder, name: new.name, status: target)
+            packages.isPackage(EntryName(copying: old.name))
+                ? tunnel.beforeExchange(of: one, with: other, by: caller) : tunnel.beforeExchange(of: other, with: one, by: caller)
+        }
         // The kernel moves the entry that it has. If something was put there outside, it may not have heard of that yet.
         let isKnown = node?.isKnown(as: old.name, in: old.parent) ?? false
         let isTargetKnown = !exchanges || targetNode?.isKnown(as: new.name, in: new.parent) ?? false

@@ -42,7 +42,7 @@ extension MountOptions {
     }
 
     /// Names with colons between; the word `none` takes away those before it (`isAnew`).
-    private static func list(
+    static func list(
         _ option: String, _ value: String?, expected: String
     ) throws(MountOptionError) -> (isAnew: Bool, names: [String]) {
         var (isAnew, names) = (false, [String]())

@@ -41,6 +41,8 @@ public struct MountOptions: Hashable, Sendable {
     public var virtualFolders = VirtualFolderMode.listed
     /// Nil: on if one user has the mount. Root does not read the documents of all users unless told to.
     public var textSearching: TextSearching?
+    /// Which folders are documents.
+    public var packages = PackageEndings.standard
     /// A mount point beside the store may have entries, which the mount hides.
     public var nonEmpty = false
     /// After what time a save is a stream: written in place from then on.
@@ -79,6 +81,7 @@ public struct MountOptions: Hashable, Sendable {
         case "uring": break
         case "restart": restarting = try Self.choice(name, value)
         case "virtual": virtualFolders = try Self.choice(name, value)
+        case "packages": try addPackages(value)
         case "search-text": textSearching = try Self.choice(name, value) as TextSearching
         case _ where Self.isForMountCommand(name): break
         case _ where value != nil: throw .unknown(option, nearest: Self.nearest(to: name))
@@ -128,14 +131,14 @@ public struct MountOptions: Hashable, Sendable {
 
     /// Quire's own options and the kernel's, as they are completed: those that take a value end in `=`.
     public static let names: [String] = {
-        let withValue = ["passthrough", "restart", "virtual", "search-text"] + coordinationOptionNames.filter { $0 != "sync-saves" }
+        let withValue = ["passthrough", "restart", "virtual", "search-text", "packages"] + coordinationOptionNames.filter { $0 != "sync-saves" }
         return (["allow_other", "nonempty", "ro", "rw", "sync-saves"] + withValue.map { $0 + "=" } + opposites.keys).sorted()
     }()
 
     /// The known option that differs least from `name`, if by two fifths of its letters at most.
     private static func nearest(to name: String) -> String? {
         let known =
-            ["allow_other", "nonempty", "passthrough", "restart", "search-text", "virtual", "ro", "rw"]
+            ["allow_other", "nonempty", "packages", "passthrough", "restart", "search-text", "virtual", "ro", "rw"]
             + coordinationOptionNames + opposites.keys + withoutEffect
         let measured = known.sorted().map { (name: $0, distance: editDistance(name, $0)) }
         guard let best = measured.min(by: { $0.distance < $1.distance }), best.distance * 5 <= max(name.count, 3) * 2

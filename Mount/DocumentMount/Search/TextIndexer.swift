@@ -36,6 +36,8 @@ final class TextIndexer: Sendable {
     private let reader: TextReader
     /// The document as the worker is to read it.
     private let subject: @Sendable (StorePath) -> RenderSubject
+    /// Nil if packages are found by their names alone.
+    private let packageTexts: PackageTexts?
     private let isStoreInUse: @Sendable () -> Bool
     private let log: Logger
     /// Nil if it turned out damaged and no other could be made. Nothing is taken within it; a file is opened.
@@ -59,16 +61,20 @@ final class TextIndexer: Sendable {
     /// How long documents of one owner may be read in vain, before the others' are read: it may be made to take long.
     private static let mostInVain: Int64 = 60_000_000_000
 
-    /// Throws if the index cannot be opened. - Parameter isNew: whether the index of documents was made anew: its ids are others.
+    /// Throws if the index cannot be opened.
+    /// - Parameters:
+    ///   - isNew: whether the index of documents was made anew: its ids are others.
+    ///   - readsPackages: whether all that is in a package may be read by whoever may read the package, as on a mount of one user.
     init(
         folder: String, isNew: Bool, bounds: BoundedResource.Bound, indexer: Indexer, reader: TextReader, subject: @escaping @Sendable (StorePath) -> RenderSubject,
-        isStoreInUse: @escaping @Sendable () -> Bool, log: Logger
+        readsPackages: Bool, isStoreInUse: @escaping @Sendable () -> Bool, log: Logger
     ) throws(IndexError) {
         self.folder = folder
         self.bounds = bounds
         self.indexer = indexer
         self.reader = reader
         self.subject = subject
+        packageTexts = readsPackages ? PackageTexts(reader: reader, store: indexer.reader.store, subject: subject) : nil
         self.isStoreInUse = isStoreInUse
         self.log = log
         if isNew { TextIndex.remove(in: folder) }
@@ -295,6 +301,7 @@ final class TextIndexer: Sendable {
         }
         // The index is told soon of a version that it has not.
         func isSame(_ read: ThumbnailVersion) -> Bool { read.size == version.size && read.modified == version.modified.nanoseconds }
+        if indexer.reader.isPackage(document.path) { return try textOfPackage(document) }
         switch reader.read(subject(document.path)) {
         case .text(let bytes, let read): return isSame(read) ? .text(bytes) : nil
         case .nothing(let reason, let read): return isSame(read) ? .nothing(reason) : nil
@@ -307,6 +314,15 @@ final class TextIndexer: Sendable {
             tryAgainLater()
             return .failed(reason)
         case .changed: return nil
+        case .noWorker(let reason): throw .other(reason)
+        }
+    }
+
+    private func textOfPackage(_ package: Document) throws(TextFailure) -> IndexedText.Outcome {
+        guard let packageTexts else { return .nothing("the texts of packages are read on mounts of one user alone") }
+        switch packageTexts.read(package.path, goesOn: { goesOn }) {
+        case .text(let words): return .text(words)
+        case .nothing: return .nothing("nothing in it has a text")
         case .noWorker(let reason): throw .other(reason)
         }
     }

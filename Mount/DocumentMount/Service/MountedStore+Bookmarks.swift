@@ -10,7 +10,7 @@ import SystemPackage
 /// Bookmarks: texts by which a document is found again.
 extension MountedStore {
     public func createBookmark(_ path: DocumentPath, for peer: Peer) throws(ServiceFailure) -> String {
-        let (inside, caller) = (try inside(path), Credentials(peer))
+        let (inside, caller) = (try document(path), Credentials(peer))
         indexer.catchUp()
         guard case (_, false)? = favorites.targets.item(at: inside, caller) else { throw .notFound("\(path.wire) among the documents that you may read") }
         if (try? indexer.index.document(at: inside)) == nil, case .document(let facts) = indexer.reader.status(at: inside) {

@@ -25,7 +25,7 @@ extension MountedStore {
             let wanted = ClaimIntent(try item(intent.path), try intent.wantedAccess())
             // A reader within a reader may go by the path that it was given.
             let isThere = wanted.isOfSnapshot && !wanted.isWriting
-            intents.append(isThere ? ClaimIntent(wanted.path, .reading(.metadataOnly)) : wanted)
+            intents.append(isThere ? ClaimIntent(wanted.path, .reading(.metadataOnly)) : whole(wanted, caller))
         }
         if let time = request.timeout, !(time >= 0 && time <= Self.longestTimeout) { throw .invalidParameter("timeout") }
         let timeout = request.timeout.map { Duration.milliseconds(Int64(clamping: $0 * 1000)) } ?? configuration.options.coordinationTimes.claims
@@ -40,6 +40,15 @@ extension MountedStore {
             intents, by: claimant(SaveProcess(peer), user: caller.uid, purpose: request.purpose), caller,
             at: fileSystem.saves.processes.moment(), within: request.within.map { ClaimID($0) }, timeout: timeout, onAnswer: wake)
         return ClaimInMount(ticket, intents, self, caller)
+    }
+
+    /// A claim for writing a part of a package, as one of the package with all that is in it: it is one document. As asked for where that
+    /// is another user's to claim whole.
+    private func whole(_ intent: ClaimIntent, _ caller: Credentials) -> ClaimIntent {
+        let packages = indexer.reader.packages
+        guard case .writing(let options) = intent.access, packages.isPart(intent.path) || packages.isPackage(intent.path) else { return intent }
+        let whole = ClaimIntent(packages.whole(intent.path), .writing(options.union(.contents)))
+        return isOwn(whole.path, caller) || fileSystem.tags.access.isUnlimited(caller) ? whole : intent
     }
 
     private static let mostItems = 1_000

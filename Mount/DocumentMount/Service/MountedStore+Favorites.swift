@@ -26,7 +26,7 @@ extension MountedStore {
     private func failures(_ paths: [DocumentPath], _ body: (StorePath) throws(Errno) -> Bool) throws(ServiceFailure) -> [PathFailure] {
         var failures: [PathFailure] = []
         for path in paths {
-            let inside = try inside(path)
+            let inside = try document(path)
             do throws(Errno) {
                 if try !body(inside) { failures.append(PathFailure(path: path, message: "is no favorite")) }
             } catch {

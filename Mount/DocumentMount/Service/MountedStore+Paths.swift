@@ -19,6 +19,9 @@ extension MountedStore {
         throw .notFound("\(path.wire) in this mount")
     }
 
+    /// As `inside`, or the package that the path leads into.
+    func document(_ path: DocumentPath) throws(ServiceFailure) -> StorePath { indexer.reader.packages.whole(try inside(path)) }
+
     /// As `inside`, or the root for the mount point and the store themselves. Throws `.invalidParameter` for one that is longer than any
     /// that the kernel takes, which would be costly to compare.
     func item(_ path: DocumentPath) throws(ServiceFailure) -> StorePath {

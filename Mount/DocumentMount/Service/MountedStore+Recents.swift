@@ -13,7 +13,7 @@ extension MountedStore {
     public func noteUses(_ uses: [RecentDocument], for peer: Peer) throws(ServiceFailure) {
         let (caller, now) = (Credentials(peer), Double(Clock.now) / 1e9)
         let told = uses.compactMap { use -> (path: StorePath, used: Double)? in
-            guard let path = try? inside(use.path), !path.isHidden, use.used > 0, use.used <= now else { return nil }
+            guard let path = try? document(use.path), !path.isHidden, use.used > 0, use.used <= now else { return nil }
             return (path, use.used)
         }
         indexer.catchUp()
@@ -28,7 +28,7 @@ extension MountedStore {
 
     public func forgetRecents(_ paths: [DocumentPath], for peer: Peer) throws(ServiceFailure) {
         for path in paths {
-            guard recents.forget(try inside(path), Credentials(peer)) else { throw .failed("\(path.wire): could not be forgotten") }
+            guard recents.forget(try document(path), Credentials(peer)) else { throw .failed("\(path.wire): could not be forgotten") }
         }
     }
 }

@@ -56,7 +56,7 @@ extension MountedStore {
     }
 
     public func textState(of document: DocumentPath, for peer: Peer) throws(ServiceFailure) -> TextStateReply {
-        let (path, caller) = (try inside(document), Credentials(peer))
+        let (path, caller) = (try self.document(document), Credentials(peer))
         indexer.catchUp()
         guard fileSystem.tags.access.may(caller, path, R_OK), let known = try? indexer.index.document(at: path) else {
             throw .notFound("\(document.wire) among the documents of this mount")

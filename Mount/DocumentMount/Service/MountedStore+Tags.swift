@@ -30,7 +30,7 @@ extension MountedStore {
         guard removing.count == removed.count else { throw .invalidParameter("remove") }
         var (free, failures): ([StorePath], [PathFailure]) = ([], [])
         for path in paths {
-            let inside = try inside(path)
+            let inside = try document(path)
             // Whether the peer works for the claim is known of requests alone.
             if fileSystem.coordinator.isClaimed(inside) { failures.append(PathFailure(path: path, message: "is claimed", claimed: true)) } else { free.append(inside) }
         }

@@ -41,7 +41,7 @@ extension DocumentThumbnails {
             render(path, isFolder: status.isFolder, size, .browsed, completion: removing(uri, size))
         }
         for (uri, size) in ofLinks where cache.entry(of: uri, version, size) == nil {
-            thumbnailer.render(subject(path, isFolder: false, uri: uri), size, .browsed, completion: removing(uri, size))
+            thumbnailer.render(subject(path, isFolder: status.isFolder, uri: uri), size, .browsed, completion: removing(uri, size))
         }
     }
 

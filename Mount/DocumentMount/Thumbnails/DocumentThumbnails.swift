@@ -13,6 +13,7 @@ final class DocumentThumbnails: Sendable {
     let thumbnailer: Thumbnailer
     let access: AccessChecker
     let store: SharedStore
+    let packages: Packages
     let replayer: Replayer
     let table: NodeTable
     let shares: UserShares
@@ -39,7 +40,7 @@ final class DocumentThumbnails: Sendable {
     var cache: ThumbnailCache { thumbnailer.cache }
 
     init(
-        _ thumbnailer: Thumbnailer, store: SharedStore, mountPoint: [UInt8], access: AccessChecker, replayer: Replayer,
+        _ thumbnailer: Thumbnailer, store: SharedStore, packages: Packages, mountPoint: [UInt8], access: AccessChecker, replayer: Replayer,
         table: NodeTable, session: SessionReference, shares: UserShares, log: Logger
     ) {
         self.session = session
@@ -47,6 +48,7 @@ final class DocumentThumbnails: Sendable {
         announcer = ThumbnailAnnouncer(log: log)
         self.thumbnailer = thumbnailer
         self.store = store
+        self.packages = packages
         self.mountPoint = mountPoint
         self.access = access
         self.replayer = replayer
@@ -188,11 +190,15 @@ final class DocumentThumbnails: Sendable {
     private func folder(_ path: StorePath) -> RenderSubject.Folder {
         RenderSubject.Folder { [weak self] version in
             self?.contents(of: path, version) ?? (0, [])
-        } isCurrent: { [store] made, version in
+        } isCurrent: { [store, packages, weak self] made, version in
             guard let held = try? HeldFolder(path, in: store), let status = held.status, ThumbnailVersion(status) == version,
                 saturatedNanoseconds(status.st.st_ctim) == made.changed
             else { return false }
-            return made.parts.allSatisfy { held.status(of: $0.name).map { saturatedNanoseconds($0.st.st_ctim) } == $0.changed }
+            let isPackage = packages.isPackage(path)
+            return made.parts.allSatisfy { part in
+                let status = isPackage ? self?.status(ofPart: part.name, inPackage: path) : held.status(of: part.name)
+                return status.map { saturatedNanoseconds($0.st.st_ctim) } == part.changed
+            }
         }
     }
 
@@ -212,6 +218,9 @@ final class DocumentThumbnails: Sendable {
         guard let held = try? HeldFolder(folder, in: store), let folderStatus = held.status, ThumbnailVersion(folderStatus) == version,
             let items = try? held.items()
         else { return (0, []) }
+        if packages.isPackage(folder), let picture = picture(inPackage: folder, folderStatus) {
+            return (saturatedNanoseconds(folderStatus.st.st_ctim), [part(picture.path, picture.status)])
+        }
         let documents = items.prefix(Self.partsSeen).filter { !$0.isFolder && $0.name.bytes.first != UInt8(ascii: ".") }
             .compactMap { item -> (path: StorePath, status: cl_status)? in
                 guard let status = held.status(of: item.name),
@@ -220,17 +229,18 @@ final class DocumentThumbnails: Sendable {
                 return (folder.appending(item.name), status)
             }
         let parts = documents.sorted { saturatedNanoseconds($0.status.st.st_mtim) > saturatedNanoseconds($1.status.st.st_mtim) }
-            .map { path, status in
-                // What was found readable, and nothing that is put in its place.
-                RenderSubject.Folder.Part(
-                    subject(path, isFolder: false, only: ThumbnailVersion(status)), changed: saturatedNanoseconds(status.st.st_ctim))
-            }
+            .map { part($0.path, $0.status) }
         return (saturatedNanoseconds(folderStatus.st.st_ctim), parts)
+    }
+
+    /// What was found readable, and nothing that is put in its place.
+    private func part(_ path: StorePath, _ status: cl_status) -> RenderSubject.Folder.Part {
+        RenderSubject.Folder.Part(subject(path, isFolder: false, only: ThumbnailVersion(status)), changed: saturatedNanoseconds(status.st.st_ctim))
     }
     private static let partsSeen = 500
 
     /// Whether a folder's picture, which all see who may read and search the folder, may show a document in it.
-    private func isReadable(_ document: cl_status, _ name: EntryName, byReadersOf folder: cl_status, _ held: HeldFolder) -> Bool {
+    func isReadable(_ document: cl_status, _ name: EntryName, byReadersOf folder: cl_status, _ held: HeldFolder) -> Bool {
         guard access.actsForCallers else { return true }
         guard !held.hasAccessList(name) else { return false }
         if document.st.st_mode & 0o444 == 0o444 { return true }

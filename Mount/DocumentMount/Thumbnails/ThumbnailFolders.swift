@@ -106,7 +106,8 @@ final class ThumbnailFolder: VirtualItem {
         let namesOfFolders = Set(items.filter(\.isFolder).map(\.name))
         for item in items {
             let path = folder.appending(item.name)
-            if item.isFolder { folders.append((item.name, ThumbnailFolder(service, size, path))) }
+            // A package is shown as one document.
+            if item.isFolder, !service.packages.isPackage(item.name) { folders.append((item.name, ThumbnailFolder(service, size, path))) }
             guard let shown = Self.name(of: item.name), !namesOfFolders.contains(shown), let status = held.status(of: item.name),
                 DocumentThumbnails.mayBeRendered(status), let entry = service.anyEntry(of: path, status, size, validity: service.validity(of: item.name, in: held))
             else { continue }

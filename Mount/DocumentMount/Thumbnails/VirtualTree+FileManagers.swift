@@ -47,7 +47,7 @@ extension DocumentThumbnails {
             let place = Array(folder.key + [UInt8(ascii: "/")] + name.bytes)
             let (uri, version) = (access.actsForCallers ? uri(of: document) : uri(ofPlace: place), ThumbnailVersion(status))
             if !access.actsForCallers { self.links.note(place, of: document) }
-            let subject = subject(document, isFolder: false, uri: uri)
+            let subject = subject(document, isFolder: status.isFolder, uri: uri)
             for size in VirtualTree.sizesOfFileManagers where isUnrendered(uri, version, size) {
                 thumbnailer.render(subject, size, .browsed, for: caller.uid) { [announcer, replayer] outcome in
                     guard case .rendered = outcome else { return }

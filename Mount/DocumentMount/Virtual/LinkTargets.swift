@@ -1,3 +1,4 @@
+import DocumentStore
 import FuseServer
 import Glibc
 import StorePrimitives
@@ -6,6 +7,7 @@ import SystemPackage
 /// Finds the documents and folders of the store to which symbolic links lead that users make in virtual folders.
 struct LinkTargets: Sendable {
     let access: AccessChecker
+    let packages: Packages
     /// Absolute paths that lead into the store, for links made by absolute paths.
     let prefixes: [[UInt8]]
 
@@ -28,12 +30,13 @@ struct LinkTargets: Sendable {
         return item(at: path, caller)
     }
 
-    /// The document or folder at a path. Nil for anything else, and alike for a path where nothing is and one that the caller may not read.
-    func item(at path: StorePath, _ caller: Credentials) -> (path: StorePath, isFolder: Bool)? {
+    /// The document or folder at a path, or the package that it leads into. Nil for anything else, and alike for a path where nothing is and one that the caller may not read.
+    func item(at place: StorePath, _ caller: Credentials) -> (path: StorePath, isFolder: Bool)? {
+        let path = packages.whole(place)
         guard !path.isRoot, let held = access.held(path, by: caller, R_OK), let status = try? FileStatus(of: held) else { return nil }
         switch status.st.st_mode & S_IFMT {
         case S_IFREG: return (path, false)
-        case S_IFDIR: return (path, true)
+        case S_IFDIR: return (path, !packages.isPackage(path))
         default: return nil
         }
     }

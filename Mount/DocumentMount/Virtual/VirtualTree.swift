@@ -20,7 +20,7 @@ final class VirtualTree: FileSystemLayer {
             return
         }
         let service = DocumentThumbnails(
-            parts.thumbnailer, store: next.store, mountPoint: parts.mountPoint, access: parts.access, replayer: next.replayer,
+            parts.thumbnailer, store: next.store, packages: next.packages, mountPoint: parts.mountPoint, access: parts.access, replayer: next.replayer,
             table: next.table, session: next.session, shares: next.shares, log: next.log)
         next.journal.follower = { service.voidShown($0) }
         (thumbnails, folders) = (service, VirtualFolders(parts, thumbnails: service))

@@ -14,9 +14,11 @@ public struct FileFacts: Hashable, Sendable {
     /// The uid of who owns it.
     public let owner: UInt32
     /// In bytes.
-    public let size: Int64
+    public private(set) var size: Int64
     /// Time of the last change of the content, in nanoseconds since 1970.
-    public let modified: Int64
+    public private(set) var modified: Int64
+    /// False for a package whose contents nobody has looked at: size and time say nothing then.
+    public private(set) var isMeasured = true
     /// The raw value of the xattr `user.xdg.tags`; nil if there is none, or none that this process may read.
     public let tagsValue: [UInt8]?
 
@@ -34,11 +36,27 @@ public struct FileFacts: Hashable, Sendable {
         self.tagsValue = tagsValue
     }
 
-    /// The facts of the entry `name` of `folder` (O_PATH will do), which stands at `path`; nil if it is not a regular file, or on a file
-    /// system that is served. Throws openat2(2)'s errno, ENOENT if there is no such entry. Five system calls; the content is never opened.
-    public static func read(in folder: Descriptor, name: EntryName, path: StorePath) throws(Errno) -> FileFacts? {
+    /// Of a package that is not measured.
+    fileprivate var unmeasured: FileFacts {
+        var facts = self
+        (facts.size, facts.isMeasured) = (0, false)
+        return facts
+    }
+
+    /// The facts of the entry `name` of `folder` (O_PATH will do), which stands at `path`; nil if it is neither a regular file nor a
+    /// package, or on a file system that is served. Throws openat2(2)'s errno, ENOENT if there is no such entry. Five system calls; the content
+    /// is never opened, nor is a package measured.
+    /// - Parameter isPackage: whether it is a package if it is a folder.
+    public static func read(in folder: Descriptor, name: EntryName, path: StorePath, isPackage: Bool = false) throws(Errno) -> FileFacts? {
         var reader = FileFactsReader()
-        return try name.withCString { (text) throws(Errno) in try reader.read(text, in: folder) { path } }
+        return try name.withCString { (text) throws(Errno) in try reader.read(text, in: folder, isPackage: isPackage) { path } }
+    }
+
+    /// A package's facts with those of its contents.
+    func measured(by contents: PackageContents) -> FileFacts {
+        var facts = self
+        (facts.size, facts.modified, facts.isMeasured) = (contents.size, contents.modified, true)
+        return facts
     }
 }
 
@@ -49,20 +67,23 @@ struct FileFactsReader {
     private var handle = [UInt8](repeating: 0, count: Int(CL_HANDLE_MAX))
     private var value = [UInt8](repeating: 0, count: 1_024)
 
-    /// As `FileFacts.read`; asks for the path only if it is a regular file.
-    mutating func read(_ name: UnsafePointer<CChar>, in folder: Descriptor, path: () -> StorePath) throws(Errno) -> FileFacts? {
+    /// As `FileFacts.read`; asks for the path only if there are facts.
+    mutating func read(
+        _ name: UnsafePointer<CChar>, in folder: Descriptor, isPackage: Bool = false, path: () -> StorePath
+    ) throws(Errno) -> FileFacts? {
         let file: Descriptor
         do throws(Errno) { file = try .named(name, in: folder, flags: CL_O_PATH | O_NOFOLLOW) } catch .improperLink { return nil }
         let status = try FileStatus(of: file)
-        guard status.isRegular else { return nil }
+        guard status.isRegular || isPackage && status.isFolder else { return nil }
         var handleLength = 0
         var mountID: Int32 = 0
         if cl_name_to_handle(file.number, "", CL_AT_EMPTY_PATH, &handle, &handleLength, &mountID) < 0 { handleLength = 0 }
-        return FileFacts(
+        let facts = FileFacts(
             path: path(), identity: FileIdentity(status), handle: Array(handle[..<handleLength]),
             linkCount: UInt64(status.st.st_nlink), owner: status.st.st_uid, size: Int64(status.st.st_size),
             modified: saturatedNanoseconds(status.st.st_mtim),
             tagsValue: tags(file))
+        return status.isFolder ? facts.unmeasured : facts
     }
 
     private mutating func tags(_ file: Descriptor) -> [UInt8]? {

@@ -19,7 +19,12 @@ public final class FolderWalk {
     }
 
     /// What an entry is, as far as a walk cares.
-    public enum EntryKind: Sendable { case folder, file, other }
+    public enum EntryKind: Sendable {
+        case folder
+        /// A folder that the walk does not enter.
+        case package
+        case file, other
+    }
 
     /// A folder from the start down to where the walk stands.
     private struct Frame {
@@ -38,6 +43,7 @@ public final class FolderWalk {
     private let store: SharedStore
     private let start: StorePath
     private let longestPath: Int
+    private let packages: Packages?
     private var frames: [Frame] = []
     /// Of `frames`.
     private var ancestors: Set<FileIdentity> = []
@@ -48,10 +54,12 @@ public final class FolderWalk {
     /// Folders that could not be opened or read, and folders left out because they are their own ancestor.
     public private(set) var skipped = 0
 
-    /// A walk of the folder at `start`. Folders whose path has more than `longestPath` bytes are skipped.
-    public init(_ store: SharedStore, startingAt start: StorePath = .root, longestPath: Int = .max) {
+    /// A walk of the folder at `start`. Folders whose path has more than `longestPath` bytes are skipped. Packages in it are entered if
+    /// `packages` is nil.
+    public init(_ store: SharedStore, startingAt start: StorePath = .root, longestPath: Int = .max, packages: Packages? = nil) {
         self.store = store
         self.longestPath = longestPath
+        self.packages = packages
         self.start = start
         path = start.bytes
     }
@@ -82,8 +90,11 @@ public final class FolderWalk {
         precondition(visit.depth == frames.count - 1, "only the folder that next() opened last can be listed")
         do throws(Errno) {
             try FolderListing.read(visit.descriptor, buffer) { name, kind in
-                if kind == .folder { frames[frames.count - 1].pending.append(EntryName(copying: name)) }
-                return body(name, kind)
+                guard kind == .folder else { return body(name, kind) }
+                let folder = EntryName(copying: name)
+                if packages?.isPackage(folder) == true { return body(name, .package) }
+                frames[frames.count - 1].pending.append(folder)
+                return body(name, .folder)
             }
         } catch {
             skipped += 1

@@ -4,7 +4,7 @@ public import StorePrimitives
 import Synchronization
 public import SystemPackage
 
-/// Goes through the store, or a folder of it, and hands over the facts of every document.
+/// Goes through the store, or a folder of it, and hands over the facts of every document, packages among them.
 ///
 /// Files that come, go or move meanwhile may be missed or told twice: the store's watcher tells of them. Some 6 us a file on
 /// a warm cache.
@@ -28,6 +28,7 @@ public final class StoreScan: Sendable {
     private let store: SharedStore
     private let start: StorePath
     private let batchSize: Int
+    private let packages: Packages?
     private let folders = Atomic(0)
     private let documents = Atomic(0)
     private let skipped = Atomic(0)
@@ -37,9 +38,11 @@ public final class StoreScan: Sendable {
     ///   - start: the folder to scan, with all below it.
     ///   - batchSize: how many documents are handed over at once. 500 keep a database transaction short enough for others
     ///     to get their turn, and long enough to cost little a row.
-    public init(_ store: SharedStore, startingAt start: StorePath = .root, batchSize: Int = 500) {
+    ///   - packages: nil if no folder is a document. The start is no part of a package, but may be one.
+    public init(_ store: SharedStore, startingAt start: StorePath = .root, batchSize: Int = 500, packages: Packages? = nil) {
         precondition(batchSize > 0, "a batch holds at least one document")
         self.store = store
+        self.packages = packages
         self.start = start
         self.batchSize = batchSize
     }
@@ -64,7 +67,8 @@ public final class StoreScan: Sendable {
             _ = cl_set_thread_nice(10)
             _ = cl_set_thread_io_idle()
         }
-        let walk = FolderWalk(store, startingAt: start, longestPath: StorePath.longest)
+        if packages?.isPackage(start) == true { return try deliver(package(at: start).map { [$0] } ?? []) && !isStopped.load(ordering: .relaxed) }
+        let walk = FolderWalk(store, startingAt: start, longestPath: StorePath.longest, packages: packages)
         var reader = FileFactsReader()
         var batch: [FileFacts] = []
         batch.reserveCapacity(batchSize)
@@ -72,16 +76,18 @@ public final class StoreScan: Sendable {
         var goOn = true
         while goOn, !isStopped.load(ordering: .relaxed), let folder = try walk.next() {
             walk.list(folder) { name, kind in
-                guard kind == .file else { return true }
+                guard kind == .file || kind == .package else { return true }
                 // It has no path by which anybody could ask for it.
                 if folder.path.bytes.count + 1 + strlen(name) > StorePath.longest {
                     unreadableFiles += 1
                     return true
                 }
                 do throws(Errno) {
-                    guard let facts = try reader.read(name, in: folder.descriptor, path: { folder.path.appending(EntryName(copying: name)) })
-                    else { return true }
-                    batch.append(facts)
+                    let found = try reader.read(name, in: folder.descriptor, isPackage: kind == .package) {
+                        folder.path.appending(EntryName(copying: name))
+                    }
+                    guard let found else { return true }
+                    batch.append(try measured(found))
                 } catch {
                     if error != .noSuchFileOrDirectory { unreadableFiles += 1 }
                     return true
@@ -100,5 +106,18 @@ public final class StoreScan: Sendable {
         goOn = goOn && !isStopped.load(ordering: .relaxed)
         if goOn, !batch.isEmpty { goOn = deliver(batch) }
         return goOn
+    }
+
+    /// Nil if a document stands there, or nothing.
+    private func package(at path: StorePath) throws(Errno) -> FileFacts? {
+        guard let name = path.lastName, let found = try FileFacts.read(in: try store.folder(path.parent), name: name, path: path, isPackage: true)
+        else { return nil }
+        documents.add(1, ordering: .relaxed)
+        return try measured(found)
+    }
+
+    private func measured(_ facts: FileFacts) throws(Errno) -> FileFacts {
+        guard !facts.isMeasured else { return facts }
+        return facts.measured(by: try PackageContents(of: facts.path, in: store) { !isStopped.load(ordering: .relaxed) })
     }
 }

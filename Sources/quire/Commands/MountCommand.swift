@@ -26,6 +26,8 @@ struct MountCommand: ParsableCommand {
               restart=on|off               mount again when the daemon died of anything but its own end (on)
               virtual=listed|hidden|off    .favorites, .recents, .search, .tags, .thumbnails: shown, reached by name only, or not there (listed)
               search-text=on|off|pictures  find words in documents' texts, which are read in the background (on; with allow_other off)
+              packages=ENDING[:ENDING…]    folders with names that end so are documents, too, as *.scriv and *.rtfd are
+              packages=none[:ENDING…]      only those that end so, or none at all
               nonempty                     the mount point beside the store may have entries, which are hidden
               redirected-pause=SECONDS     a save by redirection that pauses this long is a stream (5)
               redirected-open=SECONDS      a save by redirection that is open this long is a stream (60)

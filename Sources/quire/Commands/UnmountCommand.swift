@@ -21,7 +21,7 @@ struct UnmountCommand: ParsableCommand {
             """)
 
     /// How long a daemon may take to end once its mount is gone: it writes its index to disk.
-    private static let timeout = Duration.seconds(60)
+    private static let timeout = Duration.seconds(180)
     /// For the daemon's processes, and for those that root does not see: they are ending, which may take long on a busy machine.
     private static let timeoutForOwn = Duration.seconds(30)
     /// For processes that an ordinary user does not see: another user's, or one that is ending.

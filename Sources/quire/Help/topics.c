@@ -57,6 +57,9 @@ static const char claims[] = {
 static const char presenters_and_events[] = {
 #embed "presenters-and-events.md" suffix(, 0)
 };
+static const char packages[] = {
+#embed "packages.md" suffix(, 0)
+};
 static const char swift[] = {
 #embed "swift.md" suffix(, 0)
 };
@@ -90,6 +93,7 @@ static const struct help_topic topics[] = {
     {"sandboxes", sandboxes},
     {"search", search},
     {"types", types},
+    {"packages", packages},
     {"from-other-programs", from_other_programs},
     {"thumbnails", thumbnails},
     {"previews", previews},
