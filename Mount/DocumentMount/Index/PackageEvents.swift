@@ -30,11 +30,14 @@ extension Packages {
         }
     }
 
-    /// A move into, out of or within packages, or one that makes a folder a package; nil for any other.
+    /// A move into, out of or within packages, or one that makes a folder a package or a package a folder; nil for any other.
     private func move(_ old: StorePath, _ new: StorePath, _ isFolder: Bool) -> [ChangeJournal.Event]? {
         let turns = isFolder && isPackage(old) != isPackage(new)
         guard isPart(old) || isPart(new) || turns else { return nil }
-        let source: ChangeJournal.Event = isPart(old) ? .present(whole(old)) : .absent(old)
-        return [source, isPart(new) ? .present(whole(new)) : isFolder ? .replaced(new) : .present(new)]
+        func isOfPackage(_ path: StorePath) -> Bool { isPart(path) || isFolder && isPackage(path) }
+        // A package may have changed places with its new version: it is looked at, and stays the same document.
+        return [
+            isOfPackage(old) ? .present(whole(old)) : .absent(old), isOfPackage(new) ? .present(whole(new)) : isFolder ? .replaced(new) : .present(new),
+        ]
     }
 }
