@@ -28,10 +28,11 @@ public final class Packages: Sendable {
     public func whole(_ path: StorePath) -> StorePath {
         let bytes = path.bytes
         guard bytes.contains(Self.dot) else { return path }
-        var start = 0
-        for (end, byte) in bytes.enumerated() where byte == Self.slash {
-            if isPackage(bytes[start..<end]) { return StorePath(unchecked: Array(bytes[..<end])) }
-            start = end + 1
+        var length = 0
+        for name in bytes.split(separator: Self.slash).dropLast() {
+            length += name.count
+            if isPackage(name) { return StorePath(unchecked: Array(bytes.prefix(length))) }
+            length += 1
         }
         return path
     }
@@ -41,8 +42,9 @@ public final class Packages: Sendable {
 
     private func isPackage(_ name: ArraySlice<UInt8>) -> Bool {
         // A name that begins with its only dot has no ending.
-        guard let end = name.lastIndex(of: Self.dot), end > name.startIndex, end + 1 < name.endIndex else { return false }
-        let ending = Self.lowercase(name[(end + 1)...])
+        guard let end = name.lastIndex(of: Self.dot), end > name.startIndex else { return false }
+        let ending = Self.lowercase(name.suffix(name.endIndex &- end &- 1))
+        guard !ending.isEmpty else { return false }
         if endings.contains(ending) { return true }
         guard let isDeclared else { return false }
         if let known = found.withLock({ $0[ending] }) { return known }
