@@ -30,7 +30,8 @@ extension DocumentIndex {
                 return state.pass != nil
             }
             var application = Application(
-                documents: DocumentTable(db: db, room: Room(db: db, bounds: bounds)), index: self, isScanned: scanned != nil, isScanning: isScanning)
+                documents: DocumentTable(db: db, room: Room(db: db, bounds: bounds)), removals: TagRemovals(db: db), index: self,
+                isScanned: scanned != nil, isScanning: isScanning)
             var outdated: [StorePath] = []
             for change in changes {
                 if let scanned {
@@ -42,7 +43,7 @@ extension DocumentIndex {
                 }
                 try application.apply(change)
             }
-            try application.documents.finish()
+            try application.finish()
             try trim(after: application)
             return (outdated, application)
         }
@@ -79,6 +80,7 @@ extension IndexUpdate {
 /// The changes of one transaction.
 private struct Application {
     let documents: DocumentTable
+    var removals: TagRemovals
     let index: DocumentIndex
     /// Seen by the scan pass, not told as it happened.
     let isScanned: Bool
@@ -89,11 +91,32 @@ private struct Application {
     /// A document with tags came, went or moved, or has others now.
     var touchesTags = false
     var told: [IndexedChange] = []
+    /// The document that the last change made sure of: what is told next is often about the same.
+    private var last: (path: StorePath, id: Int64)?
+    private struct KeptTag: Hashable {
+        let tag: Tag
+        let user: UserID
+    }
+    /// Tags that are kept, as far as there is room.
+    private var kept: Set<KeptTag> = []
+
+    init(documents: DocumentTable, removals: TagRemovals, index: DocumentIndex, isScanned: Bool, isScanning: Bool) {
+        (self.documents, self.removals, self.index) = (documents, removals, index)
+        (self.isScanned, self.isScanning) = (isScanned, isScanning)
+    }
+
+    /// To be called at the end of the transaction.
+    func finish() throws {
+        try removals.finish()
+        try documents.finish()
+    }
 
     private var recents: RecentTable { RecentTable(db: documents.db) }
     private var favorites: FavoriteTable { FavoriteTable(db: documents.db) }
 
     mutating func apply(_ change: IndexUpdate) throws {
+        let before = last
+        last = nil
         switch change {
         case .present(let facts):
             noteChange(facts.path)
@@ -122,9 +145,11 @@ private struct Application {
         case .tagsOfFile(let identity, let path, let tags):
             if let row = try documents.row(of: identity, at: path) { try setTags(tags, of: row) }
         case .tagsTaken(let tags, let path, let user, let time, let canBeUndone):
-            guard let row = try documents.row(at: path) else { return }
-            if canBeUndone { try DocumentIndex.recordRemoval(of: tags, from: row.id, by: user, at: time, documents.db) }
-            for tag in tags where try index.keep(tag, by: user, documents.db) { touchesTags = true }
+            guard let document = try before?.path == path ? before?.id : documents.row(at: path)?.id else { return }
+            if canBeUndone { try removals.note(tags, from: document, by: user, at: time) }
+            for tag in tags where kept.insert(KeptTag(tag: tag, user: user)).inserted {
+                if try index.keep(tag, by: user, documents.db) { touchesTags = true }
+            }
         case .used(let path, let user, let time, let written):
             guard let row = try documents.row(at: path) else { return }
             try recents.note(row.id, by: user, at: time.nanoseconds, written: written)
@@ -166,6 +191,7 @@ private struct Application {
             } else if seen.owner != row.owner {
                 try update(seen, before: row)
             }
+            last = (facts.path, row.id)
             return noteSeen(row.id)
         }
         let before = try documents.rows(of: facts.identity).first { $0.isFile(of: facts) }

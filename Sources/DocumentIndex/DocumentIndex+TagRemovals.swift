@@ -11,36 +11,11 @@ extension DocumentIndex {
 
     /// Notes that a user stopped keeping a tag. `IndexUpdate.tagsTaken` does the same for tags taken from documents.
     public func recordRemoval(of tag: Tag, by user: UserID, at now: Timestamp) throws(IndexError) {
-        try write { try Self.recordRemoval(of: [tag], from: nil, by: user, at: now, $0) }
-    }
-
-    /// - Parameter document: the row that had the tags; nil for tags that were kept.
-    static func recordRemoval(of tags: [Tag], from document: Int64?, by user: UserID, at now: Timestamp, _ db: Database) throws {
-        let batch = try removalBatch(db, of: user, at: now)
-        for tag in tags { try db.run("INSERT INTO tag_removal (batch, document, tag) VALUES (?, ?, ?)", [batch, document, tag.blob]) }
-    }
-
-    /// The user's batch this moment belongs to, made if there is none.
-    private static func removalBatch(_ db: Database, of user: UserID, at now: Timestamp) throws -> Int64 {
-        let uid = Int64(user.rawValue)
-        let last = try db.firstRow("SELECT id, last FROM tag_removal_batch WHERE uid = ? ORDER BY id DESC LIMIT 1", [uid])
-        if let last {
-            let time = Timestamp(nanoseconds: try last.value(1))
-            // A clock set back far is a pause, too.
-            if time.advanced(by: tagRemovalPause) > now, now.advanced(by: tagRemovalPause) > time {
-                let id: Int64 = try last.value(0)
-                try db.run("UPDATE tag_removal_batch SET last = ? WHERE id = ?", [now.nanoseconds, id])
-                return id
-            }
+        try write { db in
+            var removals = TagRemovals(db: db)
+            try removals.note([tag], from: nil, by: user, at: now)
+            try removals.finish()
         }
-        try db.run("INSERT INTO tag_removal_batch (uid, last) VALUES (?, ?)", [uid, now.nanoseconds])
-        let id = db.lastInsertedRowID
-        try db.run(
-            """
-            DELETE FROM tag_removal_batch WHERE uid = ?1 AND id NOT IN (
-                SELECT id FROM tag_removal_batch WHERE uid = ?1 ORDER BY id DESC LIMIT ?2)
-            """, [uid, tagRemovalBatchLimit])
-        return id
     }
 
     /// The user's last batch in which anything can still be brought back; nil if there is none.
@@ -80,5 +55,51 @@ extension DocumentIndex {
     /// Forgets a batch: it was undone.
     public func clearBatch(_ id: TagRemovalBatch.ID) throws(IndexError) {
         try write { try $0.run("DELETE FROM tag_removal_batch WHERE id = ?", [id.rawValue]) }
+    }
+}
+
+/// The removals of one transaction, which ends with `finish`.
+struct TagRemovals {
+    private let db: Database
+    /// The batch of each user who has removed something.
+    private var batches: [UserID: (id: Int64, last: Timestamp)] = [:]
+
+    init(db: Database) { self.db = db }
+
+    /// - Parameter document: the row that had the tags; nil for tags that were kept.
+    mutating func note(_ tags: [Tag], from document: Int64?, by user: UserID, at now: Timestamp) throws {
+        let batch = try batch(of: user, at: now)
+        for tag in tags { try db.run("INSERT INTO tag_removal (batch, document, tag) VALUES (?, ?, ?)", [batch, document, tag.blob]) }
+    }
+
+    func finish() throws {
+        for batch in batches.values { try db.run("UPDATE tag_removal_batch SET last = ? WHERE id = ?", [batch.last.nanoseconds, batch.id]) }
+    }
+
+    /// The user's batch this moment belongs to, made if there is none.
+    private mutating func batch(of user: UserID, at now: Timestamp) throws -> Int64 {
+        let last = try batches[user] ?? lastBatch(of: user)
+        // A clock set back far is a pause, too.
+        let goesOn = last.map { $0.last.advanced(by: DocumentIndex.tagRemovalPause) > now && now.advanced(by: DocumentIndex.tagRemovalPause) > $0.last }
+        let id = if let last, goesOn == true { last.id } else { try newBatch(of: user, at: now) }
+        batches[user] = (id, now)
+        return id
+    }
+
+    private func lastBatch(of user: UserID) throws -> (id: Int64, last: Timestamp)? {
+        try db.firstRow("SELECT id, last FROM tag_removal_batch WHERE uid = ? ORDER BY id DESC LIMIT 1", [Int64(user.rawValue)])
+            .map { (try $0.value(0), Timestamp(nanoseconds: try $0.value(1))) }
+    }
+
+    private func newBatch(of user: UserID, at now: Timestamp) throws -> Int64 {
+        let uid = Int64(user.rawValue)
+        try db.run("INSERT INTO tag_removal_batch (uid, last) VALUES (?, ?)", [uid, now.nanoseconds])
+        let id = db.lastInsertedRowID
+        try db.run(
+            """
+            DELETE FROM tag_removal_batch WHERE uid = ?1 AND id NOT IN (
+                SELECT id FROM tag_removal_batch WHERE uid = ?1 ORDER BY id DESC LIMIT ?2)
+            """, [uid, DocumentIndex.tagRemovalBatchLimit])
+        return id
     }
 }

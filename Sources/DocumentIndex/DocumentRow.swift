@@ -74,6 +74,12 @@ struct DocumentRow {
         return bytes + tags.count + (100 + 2 * name) * (1 + tags.count { $0 == UInt8(ascii: ",") })
     }
 
+    /// Whether the tags are all that is another. Of documents that are there.
+    func differsInTags(from other: DocumentRow) -> Bool {
+        path != nil && path == other.path && tags != other.tags && identity == other.identity && size == other.size && modified == other.modified
+            && generation == other.generation && owner == other.owner && writer == other.writer
+    }
+
     /// Where the document is and what tags it has there; nil if it has none, or left.
     var tagsAndPath: [[UInt8]]? {
         guard let path, let tags, !tags.isEmpty else { return nil }

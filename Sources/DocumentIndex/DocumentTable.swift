@@ -107,16 +107,11 @@ struct DocumentTable {
             folder = try row.path.map { try folders.id(makingHolderOf: $0, for: row.owner) }
             if let old = before.folder, old != folder { folders.noteLoss(from: old) }
         }
-        try db.run(
-            """
-            UPDATE document SET folder = ?, name = ?, inode = ?, birth = ?, handle = ?, size = ?, mtime = ?, generation = ?, tags = ?,
-                departed = NULL, owner = ?, writer = ?
-            WHERE id = ?
-            """,
-            [
-                folder, row.path?.nameBlob, Int64(bitPattern: row.identity.inode), row.identity.birth, Self.blob(row.identity.handle),
-                row.size, row.modified, row.generation, row.tags.map { Data($0) }, Int64(row.owner), row.writer, row.id,
-            ])
+        if row.differsInTags(from: before) {
+            try db.run("UPDATE document SET tags = ? WHERE id = ?", [row.tags.map { Data($0) }, row.id])
+        } else {
+            try writeBack(row, in: folder)
+        }
         let indexed = before.path == nil ? [] : before.tags ?? []
         let tags = row.tags ?? []
         if indexed != tags || before.path != row.path {
@@ -128,6 +123,19 @@ struct DocumentTable {
             try db.run("UPDATE document_tag SET mtime = ? WHERE document = ?", [row.modified, row.id])
         }
         return row.tags == new.tags
+    }
+
+    private func writeBack(_ row: DocumentRow, in folder: Int64?) throws {
+        try db.run(
+            """
+            UPDATE document SET folder = ?, name = ?, inode = ?, birth = ?, handle = ?, size = ?, mtime = ?, generation = ?, tags = ?,
+                departed = NULL, owner = ?, writer = ?
+            WHERE id = ?
+            """,
+            [
+                folder, row.path?.nameBlob, Int64(bitPattern: row.identity.inode), row.identity.birth, Self.blob(row.identity.handle),
+                row.size, row.modified, row.generation, row.tags.map { Data($0) }, Int64(row.owner), row.writer, row.id,
+            ])
     }
 
     /// - Parameter row: as it was read.

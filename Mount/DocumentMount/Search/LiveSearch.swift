@@ -27,6 +27,7 @@ final class LiveSearch: SearchFeed {
     private let caller: Credentials
     private let share: TakenShare
     private let id: LiveSearches.ID
+    private let memory = SearchMemory()
     /// Used by one call of `next` at a time.
     private let state = Mutex(State())
 
@@ -49,7 +50,7 @@ final class LiveSearch: SearchFeed {
         defer { if !isFirst { mount.liveSearches.made(id, in: cl_monotonic_ns() - begun) } }
         // Asked before the search: what a scan finds after that changes the results again.
         let isComplete = mount.hasScanned
-        let (documents, hasMore) = try mount.documents(request, order, limit: limit, for: caller)
+        let (documents, hasMore) = try mount.documents(request, order, limit: limit, for: caller, remembering: memory)
         let now = documents.map { Shown(id: $0.id, path: $0.path, size: $0.size, modified: $0.modified) }
         return state.withLock { state in
             defer { (state.shown, state.last) = (now, (isComplete, hasMore)) }

@@ -27,11 +27,11 @@ final class StoreSearch: Sendable {
     /// The documents that meet a query, `limit` at most, and whether there are more. Has what was written through the mount until
     /// the last `Indexer.catchUp`, which the caller calls with no lock held.
     func documents(
-        _ query: Query, order: SearchOrder, limit: Int, _ caller: Credentials
+        _ query: Query, order: SearchOrder, limit: Int, _ caller: Credentials, remembering memory: SearchMemory? = nil
     ) throws(IndexError) -> (documents: [Document], hasMore: Bool) {
         indexer.noteSearch()
         let deadline = ContinuousClock.now + Self.longest
-        var rest = try ids(query, order, caller)[...]
+        var rest = try ids(query, order, caller, memory)[...]
         var found: [Document] = []
         while !rest.isEmpty {
             guard ContinuousClock.now < deadline else { throw .searchTooLong }
@@ -47,10 +47,10 @@ final class StoreSearch: Sendable {
         return (found, false)
     }
 
-    private func ids(_ query: Query, _ order: SearchOrder, _ caller: Credentials) throws(IndexError) -> [DocumentID] {
+    private func ids(_ query: Query, _ order: SearchOrder, _ caller: Credentials, _ memory: SearchMemory?) throws(IndexError) -> [DocumentID] {
         let users = users(of: query, caller)
         do throws(IndexError) {
-            return try indexer.index.search(query, in: texts?.textIndex, order: order, types: types, for: users, within: Self.longest)
+            return try indexer.index.search(query, in: texts?.textIndex, order: order, types: types, for: users, remembering: memory, within: Self.longest)
         } catch .textCorrupt {
             // Names go on to be searched.
             texts?.noteDamage()

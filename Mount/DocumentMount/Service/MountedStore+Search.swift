@@ -25,11 +25,11 @@ extension MountedStore {
 
     /// The documents that are in the mount when it is called, with all that was written through it.
     func documents(
-        _ request: SearchRequest, _ order: SearchOrder, limit: Int, for caller: Credentials
+        _ request: SearchRequest, _ order: SearchOrder, limit: Int, for caller: Credentials, remembering memory: SearchMemory? = nil
     ) throws(ServiceFailure) -> (documents: [Document], hasMore: Bool) {
         let query = try query(of: request)
         indexer.catchUp()
-        do throws(IndexError) { return try search.documents(query, order: order, limit: limit, caller) } catch { throw .failed("\(error)") }
+        do throws(IndexError) { return try search.documents(query, order: order, limit: limit, caller, remembering: memory) } catch { throw .failed("\(error)") }
     }
 
     func shown(_ document: Document) -> FoundDocument {

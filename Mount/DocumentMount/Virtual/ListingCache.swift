@@ -40,9 +40,9 @@ final class ListingCache: Sendable {
     /// Permissions may change without the index hearing of it.
     private static let lifetime: Int64 = 1_000_000_000
     /// How long the names of a list go on to stand for the same documents, counted from the last lookup.
-    private static let namesHold: Int64 = 5_000_000_000
+    private static let namesHold: Int64 = 60_000_000_000
     /// A list that nobody has looked at for so long goes when another one is looked at.
-    private static let longestUnused: Int64 = 10_000_000_000
+    private static let longestUnused: Int64 = namesHold
 
     init(_ shares: UserShares, generation: @escaping @Sendable () -> UInt64) {
         self.shares = shares

@@ -34,9 +34,10 @@ extension DocumentIndex {
     /// - Parameters:
     ///   - text: where texts are searched; nil: nowhere.
     ///   - users: of a user that it does not have, no document is found.
+    ///   - memory: for a query that is asked again and again.
     public func search(
         _ query: Query, in text: TextIndex? = nil, order: SearchOrder = .newest, types: any TypeMatcher, for users: SearchUsers = SearchUsers(),
-        within time: Duration = .seconds(10)
+        remembering memory: SearchMemory? = nil, within time: Duration = .seconds(10)
     ) throws(IndexError) -> [DocumentID] {
         let deadline = SearchDeadline(within: time)
         do {
@@ -50,7 +51,7 @@ extension DocumentIndex {
                     throw error
                 }
             }
-            var base = SearchEvaluator(view.base, view.suffixes, facts, types: types, deadline: deadline)
+            var base = SearchEvaluator(view.base, view.suffixes, facts, types: types, deadline: deadline, memory: memory.map { ($0, view.version) })
             var recent = SearchEvaluator(view.recent, view.suffixes, facts, types: types, deadline: deadline)
             let found = (
                 base: try base.rows(meeting: query.expression, within: view.baseRows),

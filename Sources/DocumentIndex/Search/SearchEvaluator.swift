@@ -7,9 +7,15 @@ struct SearchEvaluator {
     let types: any TypeMatcher
     let deadline: SearchDeadline
     private var facts: SearchFacts
+    /// What was found in the segment before, and its version.
+    private let memory: (found: SearchMemory, version: UInt64)?
 
-    init(_ segment: SearchSegment, _ suffixes: Suffixes, _ facts: SearchFacts, types: any TypeMatcher, deadline: SearchDeadline) {
+    init(
+        _ segment: SearchSegment, _ suffixes: Suffixes, _ facts: SearchFacts, types: any TypeMatcher, deadline: SearchDeadline,
+        memory: (SearchMemory, UInt64)? = nil
+    ) {
         (self.segment, self.suffixes, self.facts, self.types, self.deadline) = (segment, suffixes, facts, types, deadline)
+        self.memory = memory
     }
 
     mutating func rows(meeting expression: QueryExpression, within rows: RowSet) throws -> RowSet {
@@ -36,40 +42,35 @@ struct SearchEvaluator {
     private mutating func rows(meeting term: QueryTerm, within rows: RowSet) throws -> RowSet {
         switch term {
         case .words(let words): return try documents(having: words, within: rows)
-        case .name(let pattern): return try names(matching: pattern, within: rows)
+        case .name(let pattern): return try remembered(term, within: rows) { rows in try names(matching: pattern, within: rows) }
         case .path(let pattern): return try paths(matching: pattern, within: rows)
         case .folder(let path):
             let folders = facts.folders[path] ?? []
             return rows.filter { folders.contains(segment.folders[$0]) }
         case .fileExtension(let wanted):
             let ending = Array(".\(wanted)".utf8)
-            return rows.filter { row in segment.withName(row) { $0.count > ending.count && $0.suffix(ending.count).elementsEqual(ending) } }
+            return try remembered(term, within: rows) { rows in
+                rows.filter { row in segment.withName(row) { $0.count > ending.count && $0.suffix(ending.count).elementsEqual(ending) } }
+            }
         case .type(let pattern): return try types(pattern, within: rows)
         case .tag(let tag): return documents(facts.tagged[tag] ?? [], within: rows)
         case .anyTag: return documents(facts.anyTagged, within: rows)
         case .favorite: return documents(facts.favorites, within: rows)
         case .writer(let name): return documents(facts.written[name] ?? [], within: rows)
-        case .modified(let range): return rows.filter { range.contains(segment.times[$0]) }
-        case .size(let range): return rows.filter { range.contains(segment.sizes[$0]) }
+        case .modified(let range): return try remembered(term, within: rows) { rows in rows.filter { range.contains(segment.times[$0]) } }
+        case .size(let range): return try remembered(term, within: rows) { rows in rows.filter { range.contains(segment.sizes[$0]) } }
         }
+    }
+
+    /// The rows that meet a term of which the segment alone decides: evaluated for all of its rows, once, if what was found is remembered.
+    private func remembered(_ term: QueryTerm, within rows: RowSet, _ evaluate: (RowSet) throws -> RowSet) throws -> RowSet {
+        guard let memory else { return try evaluate(rows) }
+        return intersection(try memory.found.rows(meeting: term, version: memory.version) { try evaluate(RowSet(count: segment.count, all: true)) }, rows)
     }
 
     /// Words are found in a name wherever they stand in it, and several as words of the name; and in texts.
     private func documents(having words: WordPattern, within rows: RowSet) throws -> RowSet {
-        var found = RowSet(count: rows.count)
-        let sought = words.words
-        if sought.count > 1, let longest = sought.max(by: { $0.utf8.count < $1.utf8.count }) {
-            let phrase = Array((" " + sought.joined(separator: " ") + (words.endsInPrefix ? "" : " ")).utf8)
-            let candidates = intersection(segment.rows(withNamesContaining: Array(longest.utf8)), rows)
-            found = try candidates.filter { row in
-                try deadline.spend(1_000)
-                let name = [UInt8(ascii: " ")] + WordBreaker.words(of: segment.withName(row) { Array($0) })
-                return name.withUnsafeBytes { NamePattern.contains($0, phrase) }
-            }
-        } else {
-            let folded = words.folded
-            if !folded.isEmpty { found = intersection(segment.rows(withNamesContaining: folded), rows) }
-        }
+        var found = try remembered(.words(words), within: rows) { rows in try names(having: words, within: rows) }
         for hit in facts.texts[words] ?? [] {
             // Of the version that the document has, and of no other, which others may have been able to read.
             if let row = segment.row(of: hit.document), rows.contains(row), segment.sizes[row] == hit.size, segment.times[row] == hit.modified {
@@ -77,6 +78,21 @@ struct SearchEvaluator {
             }
         }
         return found
+    }
+
+    private func names(having words: WordPattern, within rows: RowSet) throws -> RowSet {
+        let sought = words.words
+        if sought.count > 1, let longest = sought.max(by: { $0.utf8.count < $1.utf8.count }) {
+            let phrase = Array((" " + sought.joined(separator: " ") + (words.endsInPrefix ? "" : " ")).utf8)
+            let candidates = intersection(segment.rows(withNamesContaining: Array(longest.utf8)), rows)
+            return try candidates.filter { row in
+                try deadline.spend(1_000)
+                let name = [UInt8(ascii: " ")] + WordBreaker.words(of: segment.withName(row) { Array($0) })
+                return name.withUnsafeBytes { NamePattern.contains($0, phrase) }
+            }
+        }
+        let folded = words.folded
+        return folded.isEmpty ? RowSet(count: rows.count) : intersection(segment.rows(withNamesContaining: folded), rows)
     }
 
     private func names(matching pattern: NamePattern, within rows: RowSet) throws -> RowSet {

@@ -11,6 +11,8 @@ final class SearchTable: TransactionObserver, Sendable {
     /// Segments as one search sees them.
     struct View {
         var base = SearchSegment()
+        /// Changes with `base`.
+        var version: UInt64 = 0
         /// Those rows of `base` that hold.
         var baseRows = RowSet(count: 0)
         var recent = SearchSegment()
@@ -32,6 +34,7 @@ final class SearchTable: TransactionObserver, Sendable {
                 next &+= 1
             }
             (base, recent) = (merged, SearchSegment())
+            version &+= 1
             baseRows = RowSet(count: base.count, all: true)
         }
     }
@@ -67,7 +70,8 @@ final class SearchTable: TransactionObserver, Sendable {
             }
             guard isVoid || !changed.isEmpty else { return current.withLock { $0 } }
             do {
-                let view = try pool.read { db in try isVoid ? makeView(db) : update(current.withLock { $0 }, with: changed, db) }
+                let old = current.withLock { $0 }
+                let view = try pool.read { db in try isVoid ? makeView(after: old, db) : update(old, with: changed, db) }
                 current.withLock { $0 = view }
                 return view
             } catch {
@@ -82,7 +86,7 @@ final class SearchTable: TransactionObserver, Sendable {
         updating.withLock {
             pool.remove(transactionObserver: self)
             changes.withLock { $0 = Changes() }
-            current.withLock { $0 = View() }
+            current.withLock { $0 = View(version: $0.version &+ 1) }
         }
     }
 
@@ -94,8 +98,8 @@ final class SearchTable: TransactionObserver, Sendable {
         if !isObserving { pool.add(transactionObserver: self) }
     }
 
-    private func makeView(_ db: Database) throws -> View {
-        var view = View()
+    private func makeView(after old: View, _ db: Database) throws -> View {
+        var view = View(version: old.version &+ 1)
         let rows = try Row.fetchCursor(db, sql: "SELECT \(SearchSegment.columns) FROM document WHERE folder IS NOT NULL ORDER BY id")
         while let row = try rows.next() { try view.base.append(row, &view.suffixes) }
         view.baseRows = RowSet(count: view.base.count, all: true)

@@ -3,7 +3,7 @@ import Testing
 
 extension MountTests {
     /// Programs that use DocumentKit, beside each other and beside programs that do not.
-    @Suite(.sharedMounts)
+    @Suite(.sharedMounts(["presenter-timeout=600"]))
     struct DocumentKitTests {
         /// Defines `begin NAME ARGUMENTS…`, which runs the program in the background with what it prints in $T/NAME, and
         /// `saw NAME LINE`, which waits for a line of it.

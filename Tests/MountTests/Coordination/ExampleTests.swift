@@ -3,7 +3,7 @@ import Testing
 
 extension MountTests {
     /// The example programs, as a user would run them.
-    @Suite(.sharedMounts)
+    @Suite(.sharedMounts(["presenter-timeout=600"]))
     struct ExampleTests {
         /// `Screen(program…)` runs a program in a pseudo-terminal and keeps what it drew in `text`, a few drawings long.
         private static let screen = """

@@ -27,6 +27,11 @@ final class SharedMounts: Sendable {
     private struct Made: @unchecked Sendable { var mounts: [SaveMount: Mount] = [:] }
     private let made = Mutex(Made())
 
+    private let options: [String]
+
+    /// - Parameter options: of each mount, beside those of its kind.
+    init(_ options: [String]) { self.options = options }
+
     func mount(_ kind: SaveMount) throws -> Mount {
         if let mount = made.withLock({ $0.mounts[kind] }) {
             if mount.isMounted, mount.daemon.map({ !Mount.hasEnded($0) }) ?? false { return mount }
@@ -34,7 +39,7 @@ final class SharedMounts: Sendable {
         }
         let mount = try Mount(kind.account)
         made.withLock { $0.mounts[kind] = mount }
-        try mount.mount(kind.options)
+        try mount.mount(kind.options + options)
         return mount
     }
 
@@ -48,16 +53,21 @@ final class SharedMounts: Sendable {
 
 /// Has the tests of a suite share mounts.
 struct SharedMountsTrait: SuiteTrait, TestScoping {
+    fileprivate let options: [String]
+
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        let mounts = SharedMounts()
+        let mounts = SharedMounts(options)
         defer { mounts.end() }
         try await SharedMounts.$current.withValue(mounts) { try await function() }
     }
 }
 extension Trait where Self == SharedMountsTrait {
-    static var sharedMounts: Self { Self() }
+    static var sharedMounts: Self { sharedMounts([]) }
+
+    /// - Parameter options: of each mount, beside those of its kind.
+    static func sharedMounts(_ options: [String]) -> Self { Self(options: options) }
 }
 
 /// Runs `body` on a mount of the suite's, and removes what it left there. No hidden name may be left in the store.
