@@ -46,8 +46,6 @@ final class ChangeJournal: Sendable {
     private let ending = Signal()
     private let readers = ReaderProcesses()
     private static let capacity = 200_000
-    /// With more events the index goes on beside the apps: whoever looks at the end of long work need not wait for all of it.
-    private static let mostWaiting = 10_000
     private static let mostNames = 50_000
 
     /// On the monotonic clock.
@@ -258,7 +256,7 @@ final class ChangeJournal: Sendable {
             count = state.withLock { $0.events.count }
         }
         var waited = 0.0
-        while count > 0, count < Self.mostWaiting, waited < longest, !isEnding.load(ordering: .relaxed) {
+        while count > 0, count < Self.capacity / 2, waited < longest, !isEnding.load(ordering: .relaxed) {
             ending.wait(seconds: pause)
             waited += pause
             let now = state.withLock { $0.events.count }
