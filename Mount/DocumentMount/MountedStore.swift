@@ -62,7 +62,7 @@ public final class MountedStore: Sendable {
             folder: { path in (try? store.held(path.parent)).flatMap { FileIdentity(of: $0) } },
             kernelNames: kernelNames)
         let journal = ChangeJournal(events: events)
-        let packages = Packages(configuration.options.packages)
+        let packages = Packages(configuration.options.packages, isForOneUser: !configuration.options.allowOther)
         let reader = StoreReader(store: store, hasAttributes: hasAttributes, packages: packages)
         indexer = Indexer(index: index, reader: reader, journal: journal, log: log)
         let access = AccessChecker(store: store, actsForCallers: privileges.actsForCallers, isForOneUser: !configuration.options.allowOther)

@@ -35,6 +35,21 @@ struct PackageTests {
         #expect(asked.withLock { $0 } == ["a.sketch", "a.txt"])
     }
 
+    @Test func whatNotAllReadersMaySeeDoesNotCountForSeveralUsers() throws {
+        let folder = try TestFolder()
+        try folder.shell("umask 022; mkdir -p a.scriv/open a.scriv/closed/inner; echo 1 >a.scriv/open/one; echo 123 >a.scriv/closed/inner/two; chmod 700 a.scriv/closed; mkdir -m 700 b.scriv; echo 12345 >b.scriv/x")
+        for (countsAll, sizes) in [(true, ["a.scriv 6", "b.scriv 6"]), (false, ["a.scriv 2", "b.scriv 6"])] {
+            var found: [String] = []
+            let scan = StoreScan(folder.store, packages: Packages(endings: ["scriv"], countsAll: countsAll))
+            let isWhole = try scan.run(lowPriority: false) { batch in
+                found += batch.map { "\($0.path) \($0.size)" }
+                return true
+            }
+            #expect(isWhole)
+            #expect(found.sorted() == sizes)
+        }
+    }
+
     @Test(arguments: TestFolder.bases)
     func aScanHandsOverAPackageAsOneDocument(_ base: String) throws {
         let folder = try TestFolder(on: base)

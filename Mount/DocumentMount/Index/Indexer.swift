@@ -218,7 +218,7 @@ final class Indexer: @unchecked Sendable {
             batch.add(.used(use.path, by: use.user, at: use.time, written: false))
         }
         commit(batch.takeChanges())
-        for package in batch.unmeasured { scanner.scanLater(package) }
+        for (package, owner) in batch.unmeasured { scanner.measureLater(package, of: owner) }
     }
 
     private func commit(_ changes: [IndexUpdate]) {
@@ -288,8 +288,8 @@ private struct Batch {
     let reader: StoreReader
     private(set) var changes: [IndexUpdate] = []
     private var examined: Set<StorePath> = []
-    /// Packages whose contents are to be looked at, which takes long.
-    private(set) var unmeasured: Set<StorePath> = []
+    /// Packages whose contents are to be looked at, which takes long, and who owns them.
+    private(set) var unmeasured: [StorePath: UserID] = [:]
 
     init(reader: StoreReader) { self.reader = reader }
 
@@ -313,7 +313,7 @@ private struct Batch {
         switch reader.status(at: place) {
         case .document(var facts):
             (facts.path, facts.changedBy) = (path, user)
-            if !facts.isMeasured { unmeasured.insert(place) }
+            if !facts.isMeasured { unmeasured[place] = facts.owner }
             changes.append(.present(facts))
         case .nothing: changes.append(.absent(path))
         case .other: break

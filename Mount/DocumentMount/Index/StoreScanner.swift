@@ -1,5 +1,6 @@
 import CLinux
 import DocumentIndex
+import struct DocumentIndex.UserID
 import DocumentStore
 import FuseServer
 import Glibc
@@ -25,6 +26,12 @@ final class StoreScanner: @unchecked Sendable {
         var pause = StoreScanner.shortestPause
         /// When they are, on the monotonic clock.
         var due: Int64 = 0
+        /// Packages to be measured, when nothing else is to be scanned; their owners take turns.
+        var unmeasured = TurnQueue<StorePath>()
+        /// The same, each once.
+        var packages: Set<StorePath> = []
+        /// When the first of them is, on the monotonic clock.
+        var measuringDue: Int64 = 0
         var current: StoreScan?
         var progress = Progress()
         var isOver = false
@@ -70,6 +77,10 @@ final class StoreScanner: @unchecked Sendable {
     private static let longestPause = 600.0
     /// With more folders waiting than these the whole store is scanned instead.
     private static let capacity = 1_000
+    /// Nanoseconds for which a package that changes is left alone.
+    private static let pauseBeforeMeasuring: Int64 = 2_000_000_000
+    /// The next scan of the whole store measures what had no room here.
+    private static let mostPackages = 10_000
 
     private var packages: Packages { indexer.reader.packages }
 
@@ -96,6 +107,16 @@ final class StoreScanner: @unchecked Sendable {
         loop.wake()
     }
 
+    /// Has a package looked at in a moment, with all that is in it.
+    func measureLater(_ package: StorePath, of owner: UserID) {
+        state.withLock { state in
+            guard state.packages.count < Self.mostPackages, state.packages.insert(package).inserted else { return }
+            if state.unmeasured.isEmpty { state.measuringDue = cl_monotonic_ns() + Self.pauseBeforeMeasuring }
+            state.unmeasured.append(package, of: owner.rawValue)
+        }
+        loop.wake()
+    }
+
     /// A folder moved while a scan runs may be missed at both places.
     func folderMoved(to folder: StorePath) {
         if state.withLock({ $0.current != nil }) { scan(folder) }
@@ -109,8 +130,14 @@ final class StoreScanner: @unchecked Sendable {
                     state.late = []
                     state.pause = min(state.pause * 2, Self.longestPause)
                 }
-                let folder = state.waiting.isEmpty || state.isOver ? nil : state.waiting.removeFirst()
-                return (folder, state.isOver, state.late.isEmpty ? nil : state.due)
+                if state.isOver { return (nil, true, nil) }
+                if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false, nil) }
+                if state.measuringDue <= cl_monotonic_ns(), let package = state.unmeasured.popFirst() {
+                    state.packages.remove(package)
+                    return (package, false, nil)
+                }
+                let due = [state.late.isEmpty ? nil : state.due, state.unmeasured.isEmpty ? nil : state.measuringDue].compactMap { $0 }.min()
+                return (nil, false, due)
             }
             if isOver { return nil }
             if let folder { return folder }

@@ -42,13 +42,13 @@ extension MountedStore {
         return ClaimInMount(ticket, intents, self, caller)
     }
 
-    /// A claim for writing a part of a package, as one of the package with all that is in it: it is one document. As asked for where that
-    /// is another user's to claim whole.
+    /// A claim for writing a part of a package, as one of the package with all that is in it: it is one document. As asked for where the caller
+    /// may not claim all of it.
     private func whole(_ intent: ClaimIntent, _ caller: Credentials) -> ClaimIntent {
         let packages = indexer.reader.packages
         guard case .writing(let options) = intent.access, packages.isPart(intent.path) || packages.isPackage(intent.path) else { return intent }
         let whole = ClaimIntent(packages.whole(intent.path), .writing(options.union(.contents)))
-        return isOwn(whole.path, caller) || fileSystem.tags.access.isUnlimited(caller) ? whole : intent
+        return mayClaim(whole, caller) ? whole : intent
     }
 
     private static let mostItems = 1_000

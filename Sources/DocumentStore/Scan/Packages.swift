@@ -6,14 +6,19 @@ public final class Packages: Sendable {
     /// Lower case, without the dot.
     private let endings: Set<[UInt8]>
     private let isDeclared: (@Sendable (EntryName) -> Bool)?
+    /// Whether all that is in a package counts for its size and time, as on a mount of one user. Else folders in it count only if all may read
+    /// them who may read the package: nobody is to learn of files that they cannot see.
+    let countsAll: Bool
     /// What was found of endings that are not listed. It holds as long as this object: no folder turns into a package meanwhile. Leaf.
     private let found = Locked<[[UInt8]: Bool]>([:])
     private static let mostFound = 10_000
 
     /// - Parameters:
     ///   - endings: of names, without the dot. Case does not count.
+    ///   - countsAll: see there.
     ///   - isDeclared: whether folders of a name are packages by a type that is declared elsewhere; asked once for each ending.
-    public init(endings: some Sequence<String>, isDeclared: (@Sendable (EntryName) -> Bool)? = nil) {
+    public init(endings: some Sequence<String>, countsAll: Bool = true, isDeclared: (@Sendable (EntryName) -> Bool)? = nil) {
+        self.countsAll = countsAll
         self.endings = Set(endings.map { Self.lowercase($0.utf8) })
         self.isDeclared = isDeclared
     }

@@ -118,6 +118,7 @@ public final class StoreScan: Sendable {
 
     private func measured(_ facts: FileFacts) throws(Errno) -> FileFacts {
         guard !facts.isMeasured else { return facts }
-        return facts.measured(by: try PackageContents(of: facts.path, in: store) { !isStopped.load(ordering: .relaxed) })
+        let countsAll = packages?.countsAll ?? true
+        return facts.measured(by: try PackageContents(of: facts.path, in: store, countsAll: countsAll) { !isStopped.load(ordering: .relaxed) })
     }
 }

@@ -118,10 +118,11 @@ extension MountTests {
             }
         }
 
-        /// Of another user's package the part alone, as on a plain folder.
-        @Test func apartOfAnothersPackageIsClaimedAlone() throws {
+        /// As on a plain folder: a part of another user's package, and of one whose folder the user may not write.
+        @Test func aPartOfWhatOneMayNotClaimWholeIsClaimedAlone() throws {
             try withPackage { (mount: Mount) throws in
-                try mount.shell("chmod -R a+rwX work")
+                try mount.shell("chmod -R a+rwX work; mkdir Mine.scriv; echo x >Mine.scriv/part; chmod 666 Mine.scriv/part; chmod 555 Mine.scriv; chown -R 61001 Mine.scriv")
+                try mount.shell("quire coordinate --write Mine.scriv/part --timeout 0 -- true", as: Account.alice)
                 try mount.shell("quire coordinate --write work/Novel.scriv/project.scrivx --timeout 0 -- sh -c 'echo theirs >work/Novel.scriv/project.scrivx'", as: Account.alice)
                 #expect(try mount.shell("cat work/Novel.scriv/project.scrivx") == "theirs")
             }
