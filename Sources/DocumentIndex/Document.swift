@@ -36,6 +36,8 @@ public struct ScannedDocument: Sendable, Equatable {
     /// In bytes.
     public var size: Int64
     public var modified: Timestamp
+    /// Whether it is a package. Who wrote it last is known of writing through the mount alone.
+    public var isPackage: Bool
     /// False for a package whose contents nobody has looked at: size and time of the index then stay.
     public var isMeasured: Bool
     /// In their order; nil if they were not read or the store keeps none: those of the index then stay.
@@ -45,7 +47,7 @@ public struct ScannedDocument: Sendable, Equatable {
 
     public init(
         path: StorePath, identity: DocumentIdentity, linkCount: UInt64 = 1, owner: UserID? = nil, size: Int64,
-        modified: Timestamp, isMeasured: Bool = true, tags: [Tag]? = nil, changedBy: UserID? = nil
+        modified: Timestamp, isPackage: Bool = false, isMeasured: Bool = true, tags: [Tag]? = nil, changedBy: UserID? = nil
     ) {
         self.path = path
         self.identity = identity
@@ -53,6 +55,7 @@ public struct ScannedDocument: Sendable, Equatable {
         self.owner = owner
         self.size = size
         self.modified = modified
+        self.isPackage = isPackage
         self.isMeasured = isMeasured
         self.tags = tags
         self.changedBy = changedBy

@@ -95,7 +95,10 @@ struct DocumentRow {
         let newTags = facts.tags.map { Tag.format($0.prefix(Tag.mostOfDocument)) } ?? tags
         let learntHandle = sameFile && identity.handle.isEmpty && !facts.identity.handle.isEmpty
         guard contentChanged || learntHandle || newTags != tags else { return false }
-        if contentChanged { (generation, writer) = (generation &+ 1, facts.changedBy.map { Int64($0.rawValue) }) }
+        if contentChanged {
+            generation &+= 1
+            writer = facts.changedBy.map { Int64($0.rawValue) } ?? (facts.isPackage ? writer : nil)
+        }
         if !sameFile || learntHandle { identity = facts.identity }
         if facts.isMeasured { (size, modified) = (facts.size, facts.modified.nanoseconds) }
         tags = newTags

@@ -9,7 +9,7 @@ public struct EntryName: Hashable, Sendable {
     /// The name's bytes and the NUL that ends them.
     @usableFromInline let terminated: [UInt8]
 
-    /// As of `StorePath`.
+    /// All bytes at once, as `StorePath` does.
     public func hash(into hasher: inout Hasher) { terminated.withUnsafeBytes { hasher.combine(bytes: $0) } }
 
     /// The longest name Linux takes, in bytes (NAME_MAX, path_resolution(7)).

@@ -37,8 +37,9 @@ struct PackageTests {
 
     @Test func whatNotAllReadersMaySeeDoesNotCountForSeveralUsers() throws {
         let folder = try TestFolder()
-        try folder.shell("umask 022; mkdir -p a.scriv/open a.scriv/closed/inner; echo 1 >a.scriv/open/one; echo 123 >a.scriv/closed/inner/two; chmod 700 a.scriv/closed; mkdir -m 700 b.scriv; echo 12345 >b.scriv/x")
-        for (countsAll, sizes) in [(true, ["a.scriv 6", "b.scriv 6"]), (false, ["a.scriv 2", "b.scriv 6"])] {
+        try folder.shell("umask 022; mkdir -p a.scriv/open a.scriv/closed/inner; echo 1 >a.scriv/open/one; echo 123 >a.scriv/closed/inner/two; chmod 700 a.scriv/closed; mkdir -m 700 b.scriv; echo 12345 >b.scriv/x; mkdir c.scriv; echo 1 >c.scriv/x; chmod 744 c.scriv; mkdir -p d.scriv/inner; echo 1 >d.scriv/inner/x; chmod 750 d.scriv d.scriv/inner; setfacl -m u:61002:rx d.scriv")
+        let all = ["a.scriv 6", "b.scriv 6", "c.scriv 2", "d.scriv 2"]
+        for (countsAll, sizes) in [(true, all), (false, ["a.scriv 2", "b.scriv 6", "c.scriv 0", "d.scriv 0"])] {
             var found: [String] = []
             let scan = StoreScan(folder.store, packages: Packages(endings: ["scriv"], countsAll: countsAll))
             let isWhole = try scan.run(lowPriority: false) { batch in
@@ -73,9 +74,12 @@ struct PackageTests {
         }
         let all = try scanned(.root).map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
         #expect(all == ["a/Novel.scriv 12", "empty.rtfd 0", "plain/file 2", "single.scriv 2"])
-        let package = try #require(StorePath("a/Novel.scriv"))
-        #expect(try scanned(package) == ["a/Novel.scriv 12 981158400"])
-        let facts = try #require(try FileFacts.read(in: folder.root, name: EntryName("empty.rtfd"), path: package, isPackage: true))
-        #expect(!facts.isMeasured)
+        let holder = try folder.store.folder(try #require(StorePath("a")))
+        let path = try #require(StorePath("a/Novel.scriv"))
+        let facts = try #require(try FileFacts.read(in: holder, name: EntryName("Novel.scriv"), path: path, isPackage: true))
+        #expect(!facts.isMeasured && facts.isPackage && facts.linkCount == 1)
+        let measured = try #require(facts.measured(in: folder.store, countsAll: true) { true })
+        #expect(measured.size == 12 && measured.modified == 981_158_400_000_000_000 && measured.isMeasured)
+        #expect(facts.measured(in: folder.store, countsAll: true) { false } == nil)
     }
 }

@@ -21,7 +21,7 @@ final class ChangeJournal: Sendable {
         case moved(from: StorePath, to: StorePath, isFolder: Bool, takesOverTarget: Bool, by: Caller)
         /// Moved by others; with inotify, by the mount itself too, which told of it before.
         case movedOutside(from: StorePath, to: StorePath, isFolder: Bool)
-        case exchanged(StorePath, StorePath)
+        case exchanged(StorePath, StorePath, areFolders: Bool)
         /// Made under the name that a document had before it was moved aside.
         case madeAnew(StorePath, takingOverFrom: StorePath)
         case opened(Node, uid_t, ReaderProcess, flags: Int32, at: Int64)
@@ -87,12 +87,14 @@ final class ChangeJournal: Sendable {
         append(.absent(path))
     }
 
-    func exchanged(_ first: (Node, UnsafePointer<CChar>), _ second: (Node, UnsafePointer<CChar>), by caller: Caller) {
+    func exchanged(
+        _ first: (Node, UnsafePointer<CChar>), _ second: (Node, UnsafePointer<CChar>), areFolders: Bool, by caller: Caller
+    ) {
         guard let one = pathOf(first.0, first.1), let other = pathOf(second.0, second.1) else { return }
         // Two moves in a row would put one over the other.
         events.tell(.changed, one, in: first.0.identity, by: .caller(caller))
         events.tell(.changed, other, in: second.0.identity, by: .caller(caller))
-        append(.exchanged(one, other))
+        append(.exchanged(one, other, areFolders: areFolders))
     }
 
     func moved(
@@ -225,7 +227,7 @@ final class ChangeJournal: Sendable {
             if has(old), has(new) { return put(event) }
             if has(old) { put(.absent(old)) }
             if has(new) { put(.replaced(new)) }
-        case .exchanged(let one, let other):
+        case .exchanged(let one, let other, _):
             if has(one), has(other) { return put(event) }
             if has(one) { put(.replaced(one)) }
             if has(other) { put(.replaced(other)) }

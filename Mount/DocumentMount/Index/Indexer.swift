@@ -167,7 +167,14 @@ final class Indexer: @unchecked Sendable {
             takeEvents()
             commit(changes)
         }
+        for case .present(let facts) in changes where !facts.isMeasured { scanner.measureLater(facts.path, of: facts.owner) }
         onChange?()
+    }
+
+    /// A package was measured.
+    func take(_ package: ScannedDocument) {
+        guard let known = try? index.document(at: package.path), known.size != package.size || known.modified != package.modified else { return }
+        apply([.present(package)])
     }
 
     private func process(_ told: [ChangeJournal.Event], settlingBy now: Duration = Indexer.monotonic) {
@@ -181,20 +188,20 @@ final class Indexer: @unchecked Sendable {
             case .absent(let path): batch.add(.absent(path))
             case .moved(let old, let new, let isFolder, let takesOver, let caller):
                 batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: takesOver))
-                if isFolder { scanner.folderMoved(to: new) } else { batch.examine(new, at: place) }
+                if isFolder { scanner.folderMoved(from: old, to: new) } else { batch.examine(new, at: place) }
                 if takesOver { batch.use(new, caller.uid, Clock.now) }
             case .movedOutside(let old, let new, let isFolder):
                 commit(batch.takeChanges())
                 if (try? index.knows(at: old)) == true {
                     batch.add(.moved(from: old, to: new, isFolder: isFolder, takesOverTarget: false))
-                    if isFolder { scanner.folderMoved(to: new) }
+                    if isFolder { scanner.folderMoved(from: old, to: new) }
                 } else if isFolder {
                     // It has no documents, but may be a favorite.
                     batch.add(.moved(from: old, to: new, isFolder: true, takesOverTarget: false))
                     if (try? index.knows(at: new)) == false { scanner.scan(new) }
                 }
                 if !isFolder { batch.examine(new, at: new) }
-            case .exchanged(let one, let other): batch.add(.exchanged(one, other))
+            case .exchanged(let one, let other, _): batch.add(.exchanged(one, other))
             case .madeAnew(let path, let aside):
                 if let facts = batch.facts(of: path, at: place) { batch.add(.madeAnew(facts, takingOverFrom: aside)) }
             case .opened(let node, let uid, let process, let flags, let time):
@@ -289,7 +296,7 @@ private struct Batch {
     private(set) var changes: [IndexUpdate] = []
     private var examined: Set<StorePath> = []
     /// Packages whose contents are to be looked at, which takes long, and who owns them.
-    private(set) var unmeasured: [StorePath: UserID] = [:]
+    private(set) var unmeasured: [StorePath: UserID?] = [:]
 
     init(reader: StoreReader) { self.reader = reader }
 
@@ -313,7 +320,7 @@ private struct Batch {
         switch reader.status(at: place) {
         case .document(var facts):
             (facts.path, facts.changedBy) = (path, user)
-            if !facts.isMeasured { unmeasured[place] = facts.owner }
+            if !facts.isMeasured { unmeasured.updateValue(facts.owner, forKey: place) }
             changes.append(.present(facts))
         case .nothing: changes.append(.absent(path))
         case .other: break

@@ -30,7 +30,7 @@ struct LaterMoves {
             let place = place(of: new)
             files[new] = .some(nil)
             files[old] = place
-        case .exchanged(let one, let other):
+        case .exchanged(let one, let other, _):
             let places = (place(of: one), place(of: other))
             (files[one], files[other]) = (places.1, places.0)
         default: break

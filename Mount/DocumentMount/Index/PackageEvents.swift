@@ -22,10 +22,10 @@ extension Packages {
             }
             return [event]
         case .movedOutside(let old, let new, let isFolder): return move(old, new, isFolder) ?? [event]
-        case .exchanged(let one, let other):
-            if !isPart(one), !isPart(other), isPackage(one) == isPackage(other) { return [event] }
+        case .exchanged(let one, let other, let areFolders):
+            if !isPart(one), !isPart(other), !areFolders || isPackage(one) == isPackage(other) { return [event] }
             // A package that changes places with a folder, as in a save of the whole, is the same document.
-            return [one, other].map { isPart($0) || isPackage($0) ? .present(whole($0)) : .replaced($0) }
+            return [one, other].map { isPart($0) || areFolders && isPackage($0) ? .present(whole($0)) : .replaced($0) }
         case .opened, .overflow: return [event]
         }
     }

@@ -30,6 +30,14 @@ struct StoreReader: Sendable {
         }
     }
 
+    /// A package with the size and time of all in it; nil if none is there that can be read. O(files in it).
+    func measured(_ path: StorePath, goesOn: () -> Bool) -> ScannedDocument? {
+        guard packages.isPackage(path), let name = path.lastName, let folder = try? store.open(path.parent, flags: CL_O_PATH | O_DIRECTORY),
+            let facts = try? FileFacts.read(in: folder, name: name, path: path, isPackage: true), facts.isPackage
+        else { return nil }
+        return facts.measured(in: store, countsAll: packages.countsAll, goesOn: goesOn).map { ScannedDocument($0, hasAttributes: hasAttributes) }
+    }
+
     /// Whether a package stands at a path.
     func isPackage(_ path: StorePath) -> Bool {
         guard packages.isPackage(path), let held = try? store.held(path) else { return false }
@@ -51,7 +59,7 @@ extension ScannedDocument {
     init(_ facts: FileFacts, hasAttributes: Bool) {
         self.init(
             path: facts.path, identity: DocumentIdentity(facts.identity, handle: facts.handle), linkCount: facts.linkCount,
-            owner: UserID(facts.owner), size: facts.size, modified: Timestamp(nanoseconds: facts.modified), isMeasured: facts.isMeasured,
+            owner: UserID(facts.owner), size: facts.size, modified: Timestamp(nanoseconds: facts.modified), isPackage: facts.isPackage, isMeasured: facts.isMeasured,
             tags: hasAttributes ? facts.tagsValue.map { Tag.parse($0) } ?? [] : nil)
     }
 }

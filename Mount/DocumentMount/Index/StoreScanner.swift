@@ -28,8 +28,10 @@ final class StoreScanner: @unchecked Sendable {
         var due: Int64 = 0
         /// Packages to be measured, when nothing else is to be scanned; their owners take turns.
         var unmeasured = TurnQueue<StorePath>()
-        /// The same, each once.
-        var packages: Set<StorePath> = []
+        /// The same with their owners, each once.
+        var packages: [StorePath: UserID] = [:]
+        /// How many of them each owner has.
+        var packagesOfOwner: [UserID: Int] = [:]
         /// When the first of them is, on the monotonic clock.
         var measuringDue: Int64 = 0
         var current: StoreScan?
@@ -52,7 +54,12 @@ final class StoreScanner: @unchecked Sendable {
     func start() {
         scan(.root)
         loop.start("quire-scan") { [unowned self] in
-            while let folder = next() { run(folder) }
+            while let work = next() {
+                switch work {
+                case .folder(let folder): run(folder)
+                case .package(let package): measure(package)
+                }
+            }
         }
     }
 
@@ -79,15 +86,18 @@ final class StoreScanner: @unchecked Sendable {
     private static let capacity = 1_000
     /// Nanoseconds for which a package that changes is left alone.
     private static let pauseBeforeMeasuring: Int64 = 2_000_000_000
-    /// The next scan of the whole store measures what had no room here.
+    /// Of one owner, and of all. The next scan of the whole store measures what had no room here.
+    private static let mostPackagesOfOwner = 1_000
     private static let mostPackages = 10_000
 
     private var packages: Packages { indexer.reader.packages }
 
-    /// Has a folder, or the package that it is a part of, scanned soon; one inside a folder that waits already is not kept twice.
+    /// Has a folder scanned soon; one inside a folder that waits already is not kept twice. A package, or a part of one, is looked at as a
+    /// document.
     func scan(_ path: StorePath) {
         let folder = packages.whole(path)
         guard folder.bytes.count <= StorePath.longest else { return }
+        if packages.isPackage(folder) { return indexer.noteChange(of: folder) }
         state.withLock { Self.add(folder, to: &$0.waiting) }
         loop.wake()
     }
@@ -108,39 +118,58 @@ final class StoreScanner: @unchecked Sendable {
     }
 
     /// Has a package looked at in a moment, with all that is in it.
-    func measureLater(_ package: StorePath, of owner: UserID) {
+    func measureLater(_ package: StorePath, of told: UserID?) {
+        let owner = told ?? UserID(0)
         state.withLock { state in
-            guard state.packages.count < Self.mostPackages, state.packages.insert(package).inserted else { return }
-            if state.unmeasured.isEmpty { state.measuringDue = cl_monotonic_ns() + Self.pauseBeforeMeasuring }
+            let own = state.packagesOfOwner[owner] ?? 0
+            guard state.packages[package] == nil, state.packages.count < Self.mostPackages, own < Self.mostPackagesOfOwner else { return }
+            (state.packages[package], state.packagesOfOwner[owner]) = (owner, own + 1)
+            if state.unmeasured.isEmpty { state.measuringDue = max(state.measuringDue, cl_monotonic_ns() + Self.pauseBeforeMeasuring) }
             state.unmeasured.append(package, of: owner.rawValue)
         }
         loop.wake()
     }
 
-    /// A folder moved while a scan runs may be missed at both places.
-    func folderMoved(to folder: StorePath) {
-        if state.withLock({ $0.current != nil }) { scan(folder) }
+    private func measure(_ package: StorePath) {
+        let began = cl_monotonic_ns()
+        if let facts = indexer.reader.measured(package, goesOn: { state.withLock { !$0.isOver } }) { indexer.take(facts) }
+        // Large packages that change all the time take half of a processor at most.
+        state.withLock { $0.measuringDue = cl_monotonic_ns() + (cl_monotonic_ns() - began) }
     }
 
-    private func next() -> StorePath? {
+    /// A folder that moves while a scan runs may be missed at both places, and packages in it are to be measured at the new one.
+    func folderMoved(from old: StorePath, to new: StorePath) {
+        let (isScanning, waiting) = state.withLock { state in
+            (state.current != nil, state.packages.compactMap { path, owner in path.moved(from: old, to: new).map { ($0, owner) } })
+        }
+        for (package, owner) in waiting { measureLater(package, of: owner) }
+        if isScanning { scan(new) }
+    }
+
+    private enum Work { case folder(StorePath), package(StorePath) }
+
+    private func next() -> Work? {
         while true {
-            let (folder, isOver, due) = state.withLock { state -> (StorePath?, Bool, Int64?) in
+            let (work, isOver, due) = state.withLock { state -> (Work?, Bool, Int64?) in
                 if !state.late.isEmpty, state.due <= cl_monotonic_ns() {
                     for folder in state.late { Self.add(folder, to: &state.waiting) }
                     state.late = []
                     state.pause = min(state.pause * 2, Self.longestPause)
                 }
                 if state.isOver { return (nil, true, nil) }
-                if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false, nil) }
+                if !state.waiting.isEmpty { return (.folder(state.waiting.removeFirst()), false, nil) }
                 if state.measuringDue <= cl_monotonic_ns(), let package = state.unmeasured.popFirst() {
-                    state.packages.remove(package)
-                    return (package, false, nil)
+                    if let owner = state.packages.removeValue(forKey: package) {
+                        let others = (state.packagesOfOwner[owner] ?? 1) - 1
+                        state.packagesOfOwner[owner] = others > 0 ? others : nil
+                    }
+                    return (.package(package), false, nil)
                 }
                 let due = [state.late.isEmpty ? nil : state.due, state.unmeasured.isEmpty ? nil : state.measuringDue].compactMap { $0 }.min()
                 return (nil, false, due)
             }
             if isOver { return nil }
-            if let folder { return folder }
+            if let work { return work }
             loop.sleep(until: due)
         }
     }
@@ -174,8 +203,7 @@ final class StoreScanner: @unchecked Sendable {
             state.current = nil
         }
         indexer.noteChange(toTags: true)
-        // A package was known before, and whoever follows has been told that it changed.
-        if outcome == "done", !packages.isPackage(folder) { onCompleteScan?() }
+        if outcome == "done" { onCompleteScan?() }
     }
 
     /// Whether there is no folder under the name any more that is to be scanned, or the name is none that the store's file system takes.
@@ -189,6 +217,8 @@ final class StoreScanner: @unchecked Sendable {
         let pass = try index.beginScan(in: folder)
         var moment = index.moment()
         var failure: IndexError?
+        var isWhole = false
+        defer { if !isWhole { index.abandonScan(pass) } }
         let isComplete = try scan.run { batch in
             do throws(IndexError) {
                 let changes = batch.map { IndexUpdate.present(ScannedDocument($0, hasAttributes: indexer.reader.hasAttributes)) }
@@ -201,12 +231,10 @@ final class StoreScanner: @unchecked Sendable {
             moment = index.moment()
             return true
         }
-        guard isComplete, failure == nil else {
-            index.abandonScan(pass)
-            if let failure { throw failure }
-            return false
-        }
+        if let failure { throw failure }
+        guard isComplete else { return false }
         _ = try index.finishScan(pass)
+        isWhole = true
         if folder.isRoot { try index.checkpoint() }
         return true
     }

@@ -41,7 +41,8 @@ final class TagStore: Sendable {
         _ paths: [StorePath], _ caller: Credentials, isIndexed: Bool = false, _ change: ([Tag]) -> [Tag]
     ) -> [(path: StorePath, error: Errno)] {
         var failures: [(path: StorePath, error: Errno)] = []
-        var rest = paths[...]
+        // A package has the tags, and its parts have none.
+        var rest = paths.map(packages.whole)[...]
         while !rest.isEmpty {
             let part = rest.prefix(Self.mostHeld)
             rest = rest.dropFirst(part.count)
@@ -114,7 +115,7 @@ final class TagStore: Sendable {
         guard let file = access.held(path, by: caller, R_OK), let status = try? FileStatus(of: file), isDocument(status, at: path),
             let tags = (try? value(of: file)).map({ Tag.parse($0) }), wanted.allSatisfy(tags.contains)
         else { return nil }
-        // What is in a package is newer.
+        // The parts of a package are newer.
         if status.isFolder, let known = try? indexer.index.document(at: path) { return known.modified }
         return Timestamp(nanoseconds: saturatedNanoseconds(status.st.st_mtim))
     }
@@ -123,6 +124,7 @@ final class TagStore: Sendable {
 
     /// The attribute's value of a file that was at the path a moment ago. Throws .noData where there are no tags.
     func indexedValue(of file: Descriptor, at path: StorePath) throws(Errno) -> [UInt8] {
+        guard !packages.isPart(path) else { throw .noData }
         let tags = indexed(try known(file, at: path), path)
         guard !tags.isEmpty else { throw .noData }
         return Tag.format(tags)
@@ -130,6 +132,7 @@ final class TagStore: Sendable {
 
     /// Throws .noData where there is nothing to remove, .noSpace for more tags than the index keeps of one document.
     func setIndexedValue(_ value: [UInt8]?, of file: Descriptor, at path: StorePath) throws(Errno) {
+        guard !packages.isPart(path) else { throw .notSupported }
         let identity = try known(file, at: path)
         if value == nil, indexed(identity, path).isEmpty { throw .noData }
         try setIndexed(value.map { Tag.parse($0) } ?? [], identity, path)

@@ -89,9 +89,9 @@ final class MountedFileSystem: FileSystemOperations {
     /// By whose permissions a request is judged that the kernel has not judged. Asked once a request.
     func credentials(of caller: Caller) -> Credentials { tags.access.credentials(of: caller) }
 
-    /// The document a node is: a regular file with a name in the store.
+    /// The document a node is: a regular file with a name in the store, or a package.
     func document(_ node: Node) throws(Errno) -> StorePath {
-        guard node.isRegular, let path = saves.named(node).path else { throw .notPermitted }
+        guard let path = saves.named(node).path, node.isRegular || node.isFolder && packages.isPackage(path) else { throw .notPermitted }
         return path
     }
 

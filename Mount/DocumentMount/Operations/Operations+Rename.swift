@@ -20,7 +20,7 @@ extension MountedFileSystem {
         guard !move.isNothing else { return }
         for node in move.nodes { saves.renamed(node) }
         if exchanges {
-            journal.exchanged((parent, name), (newParent, newName), by: caller)
+            journal.exchanged((parent, name), (newParent, newName), areFolders: move.areFolders, by: caller)
         } else {
             coordinator.moved(
                 from: parent.path?.appending(EntryName(copying: name)), to: newParent.path?.appending(EntryName(copying: newName)))
@@ -81,12 +81,6 @@ extension MountedFileSystem {
                 over: document.map { FileNameTunnel.Place(folder: places.newFolder, name: new.name, status: $0) },
                 in: new.parent, new.name, by: caller)
         }
-        if exchanges, let target, packages.isPackage(EntryName(copying: old.name)) != packages.isPackage(EntryName(copying: new.name)) {
-            let one = FileNameTunnel.Place(folder: places.folder, name: old.name, status: source)
-            let other = FileNameTunnel.Place(folder: places.newFolder, name: new.name, status: target)
-            packages.isPackage(EntryName(copying: old.name))
-                ? tunnel.beforeExchange(of: one, with: other, by: caller) : tunnel.beforeExchange(of: other, with: one, by: caller)
-        }
         // The kernel moves the entry that it has. If something was put there outside, it may not have heard of that yet.
         let isKnown = node?.isKnown(as: old.name, in: old.parent) ?? false
         let isTargetKnown = !exchanges || targetNode?.isKnown(as: new.name, in: new.parent) ?? false
@@ -101,7 +95,7 @@ extension MountedFileSystem {
         } else {
             try expectingRemoval(of: old.name, in: old.parent, rename)
         }
-        if isSameFile { return Move(isFolder: false, replaces: false, takesOver: .none, isNothing: !exchanges) }
+        if isSameFile { return Move(isFolder: false, areFolders: false, replaces: false, takesOver: .none, isNothing: !exchanges) }
         if !isKnown { session.current?.notifier.nameChanged(EntryName(copying: new.name), in: new.parent, table) }
         if !isTargetKnown { session.current?.notifier.nameChanged(EntryName(copying: old.name), in: old.parent, table) }
         replaced?.wentAway(in: new.parent, name: new.name, table)
@@ -109,12 +103,29 @@ extension MountedFileSystem {
         node?.saved.load()?.note(EntryName(copying: new.name))
         if exchanges {
             targetNode?.moved(from: new.parent, name: new.name, to: old.parent, newName: old.name)
+            if let target { exchanged(places, source, target, old.name, new.name, by: caller) }
         } else if let node, node.isRegular {
             tunnel.movedAside(node, from: old.parent, old.name, owner: source.st.st_uid, by: caller)
         }
         return Move(
-            isFolder: source.st.st_mode & S_IFMT == S_IFDIR, replaces: target != nil, takesOver: takesOver, isNothing: false,
+            isFolder: source.isFolder, areFolders: source.isFolder && target?.isFolder == true, replaces: target != nil, takesOver: takesOver, isNothing: false,
             nodes: [node, exchanges ? targetNode : nil].compactMap { $0 })
+    }
+
+    /// A package that has changed places with another folder has its new version there. Within `Locator.changingNames`.
+    private func exchanged(
+        _ places: RenamePlaces, _ source: cl_status, _ target: cl_status, _ name: BorrowedName, _ newName: BorrowedName, by caller: Caller
+    ) {
+        guard source.isFolder, target.isFolder else { return }
+        let (old, new) = (
+            FileNameTunnel.Place(folder: places.folder, name: name, status: target),
+            FileNameTunnel.Place(folder: places.newFolder, name: newName, status: source)
+        )
+        switch (packages.isPackage(EntryName(copying: name)), packages.isPackage(EntryName(copying: newName))) {
+        case (true, false): tunnel.exchanged(package: new, for: old, by: caller)
+        case (false, true): tunnel.exchanged(package: old, for: new, by: caller)
+        default: break
+        }
     }
 
     /// Has what the caller is saving under a name come first (rule 7). Before the names lock: publishing takes it.
@@ -172,6 +183,8 @@ extension MountedFileSystem {
 
     private struct Move {
         let isFolder: Bool
+        /// And so is what stood under the new name.
+        let areFolders: Bool
         /// Something stood under the new name.
         let replaces: Bool
         let takesOver: FileNameTunnel.Takeover

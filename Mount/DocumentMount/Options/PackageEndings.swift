@@ -23,7 +23,7 @@ public struct PackageEndings: Hashable, Sendable {
 extension Packages {
     convenience init(_ option: PackageEndings, isForOneUser: Bool) {
         let isDeclared: @Sendable (EntryName) -> Bool = { name in DocumentType(of: name) { [] }.isA(.folder) }
-        self.init(endings: option.endings, countsAll: isForOneUser, isDeclared: option.includesDeclared ? isDeclared : nil)
+        self.init(endings: option.endings, countsAll: isForOneUser, isDeclared: option.includesDeclared && DocumentType.hasTypesOfFolders ? isDeclared : nil)
     }
 }
 

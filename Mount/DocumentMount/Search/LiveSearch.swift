@@ -27,7 +27,8 @@ final class LiveSearch: SearchFeed {
     private let caller: Credentials
     private let share: TakenShare
     private let id: LiveSearches.ID
-    private let memory = SearchMemory()
+    /// Nil for more searches than those whose results may be kept in memory.
+    private let memory: SearchMemory?
     /// Used by one call of `next` at a time.
     private let state = Mutex(State())
 
@@ -38,7 +39,8 @@ final class LiveSearch: SearchFeed {
     ) {
         (self.mount, self.request, self.order, self.limit) = (mount, request, order, limit)
         (self.caller, self.share) = (caller, share)
-        id = mount.liveSearches.begin(for: caller.uid, wake)
+        let (id, remembers) = mount.liveSearches.begin(for: caller.uid, wake)
+        (self.id, memory) = (id, remembers ? SearchMemory() : nil)
     }
 
     func next() throws(ServiceFailure) -> ResultChanges? {

@@ -13,6 +13,7 @@ final class LiveSearches: Sendable {
 
     private struct Watch {
         let account: uid_t
+        let remembers: Bool
         /// Has the search made again. Called with no lock held.
         let wake: @Sendable () -> Void
         var isDirty = false
@@ -44,15 +45,22 @@ final class LiveSearches: Sendable {
     /// At the mount's beginning: a thread that cannot be made ends the process.
     func start() { loop.start("quire-live") { [unowned self] in run() } }
 
-    func begin(for user: uid_t, _ wake: @escaping @Sendable () -> Void) -> ID {
+    /// - Returns: also whether what the search finds may be kept in memory (`SearchMemory`, a megabyte for a million documents): of a few
+    ///   searches of each account.
+    func begin(for user: uid_t, _ wake: @escaping @Sendable () -> Void) -> (id: ID, remembers: Bool) {
         state.withLock { state in
             state.last += 1
-            let id = ID(number: state.last)
-            state.watches[id] = Watch(account: accounts.owner(of: user), wake: wake)
+            let (id, account) = (ID(number: state.last), accounts.owner(of: user))
+            let others = state.watches.values.filter(\.remembers)
+            let remembers = others.count < Self.mostMemories && others.count { $0.account == account } < Self.mostMemoriesOfAccount
+            state.watches[id] = Watch(account: account, remembers: remembers, wake: wake)
             isWatched.store(true, ordering: .releasing)
-            return id
+            return (id, remembers)
         }
     }
+
+    private static let mostMemories = 16
+    private static let mostMemoriesOfAccount = 4
 
     /// Whether a search may be made now. If not, it is woken when it may.
     func isDue(_ id: ID) -> Bool {

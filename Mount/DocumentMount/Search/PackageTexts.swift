@@ -16,6 +16,8 @@ struct PackageTexts {
         case text([UInt8])
         /// There is nothing to be read, or it took too long before anything was found.
         case nothing
+        /// It was changed meanwhile, or is not to be read now.
+        case interrupted
         /// No worker can be started, and why.
         case noWorker(String)
     }
@@ -24,14 +26,16 @@ struct PackageTexts {
     /// Then what was read until then is the text.
     private static let mostTime: Int64 = 60_000_000_000
 
-    /// - Parameter goesOn: asked for each part.
+    /// Parts that cannot be read are left out. - Parameter goesOn: asked for each part.
     func read(_ package: StorePath, goesOn: () -> Bool) -> Outcome {
         let end = cl_monotonic_ns() + Self.mostTime
         var words: [UInt8] = []
-        for part in parts(of: package) where words.count < WorkLimits.words && goesOn() && cl_monotonic_ns() < end {
+        for part in parts(of: package) where words.count < WorkLimits.words && cl_monotonic_ns() < end {
+            guard goesOn() else { return .interrupted }
             switch reader.read(subject(part)) {
             case .text(let text, _): words += text + [UInt8(ascii: "\n")]
-            case .nothing, .failed, .unreadable, .changed: continue
+            case .nothing, .failed, .unreadable: continue
+            case .changed: return .interrupted
             case .noWorker(let reason): return .noWorker(reason)
             }
         }

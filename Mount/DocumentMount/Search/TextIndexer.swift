@@ -318,11 +318,18 @@ final class TextIndexer: Sendable {
         }
     }
 
-    private func textOfPackage(_ package: Document) throws(TextFailure) -> IndexedText.Outcome {
+    private func textOfPackage(_ package: Document) throws(TextFailure) -> IndexedText.Outcome? {
         guard let packageTexts else { return .nothing("the texts of packages are read on mounts of one user alone") }
-        switch packageTexts.read(package.path, goesOn: { goesOn }) {
+        let outcome = packageTexts.read(package.path) {
+            waitForPause()
+            return goesOn
+        }
+        switch outcome {
         case .text(let words): return .text(words)
         case .nothing: return .nothing("nothing in it has a text")
+        case .interrupted:
+            tryAgainLater()
+            return nil
         case .noWorker(let reason): throw .other(reason)
         }
     }

@@ -46,8 +46,11 @@ extension MountedStore {
     /// may not claim all of it.
     private func whole(_ intent: ClaimIntent, _ caller: Credentials) -> ClaimIntent {
         let packages = indexer.reader.packages
-        guard case .writing(let options) = intent.access, packages.isPart(intent.path) || packages.isPackage(intent.path) else { return intent }
-        let whole = ClaimIntent(packages.whole(intent.path), .writing(options.union(.contents)))
+        let isPart = packages.isPart(intent.path)
+        guard case .writing(let options) = intent.access, isPart || indexer.reader.isPackage(intent.path) else { return intent }
+        // The package stays if a part of it goes, is moved or is replaced.
+        let wanted = isPart ? options.intersection([.merging, .metadataOnly]) : options
+        let whole = ClaimIntent(packages.whole(intent.path), .writing(wanted.union(.contents)))
         return mayClaim(whole, caller) ? whole : intent
     }
 

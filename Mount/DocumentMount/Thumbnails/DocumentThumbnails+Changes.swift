@@ -36,11 +36,10 @@ extension DocumentThumbnails {
             removePictures(of: path)
             return
         }
-        let version = ThumbnailVersion(status)
         for (uri, size) in own where found(path, uri, status, size) == nil {
             render(path, isFolder: status.isFolder, size, .browsed, completion: removing(uri, size))
         }
-        for (uri, size) in ofLinks where cache.entry(of: uri, version, size) == nil {
+        for (uri, size) in ofLinks where found(path, uri, status, size) == nil {
             thumbnailer.render(subject(path, isFolder: status.isFolder, uri: uri), size, .browsed, completion: removing(uri, size))
         }
     }

@@ -194,11 +194,12 @@ final class DocumentThumbnails: Sendable {
             guard let held = try? HeldFolder(path, in: store), let status = held.status, ThumbnailVersion(status) == version,
                 saturatedNanoseconds(status.st.st_ctim) == made.changed
             else { return false }
-            let isPackage = packages.isPackage(path)
-            return made.parts.allSatisfy { part in
-                let status = isPackage ? self?.status(ofPart: part.name, inPackage: path) : held.status(of: part.name)
-                return status.map { saturatedNanoseconds($0.st.st_ctim) } == part.changed
+            // A package's own picture, and whether it is still for all of its readers.
+            if packages.isPackage(path), let picture = self?.picture(inPackage: path) {
+                let changed = saturatedNanoseconds(picture.status.st.st_ctim)
+                return made.parts.count == 1 && made.parts.allSatisfy { $0.name == picture.path.lastName && $0.changed == changed }
             }
+            return made.parts.allSatisfy { held.status(of: $0.name).map { saturatedNanoseconds($0.st.st_ctim) } == $0.changed }
         }
     }
 
@@ -218,7 +219,7 @@ final class DocumentThumbnails: Sendable {
         guard let held = try? HeldFolder(folder, in: store), let folderStatus = held.status, ThumbnailVersion(folderStatus) == version,
             let items = try? held.items()
         else { return (0, []) }
-        if packages.isPackage(folder), let picture = picture(inPackage: folder, folderStatus) {
+        if packages.isPackage(folder), let picture = picture(inPackage: folder) {
             return (saturatedNanoseconds(folderStatus.st.st_ctim), [part(picture.path, picture.status)])
         }
         let documents = items.prefix(Self.partsSeen).filter { !$0.isFolder && $0.name.bytes.first != UInt8(ascii: ".") }
@@ -287,7 +288,7 @@ extension ChangeJournal.Event {
         switch self {
         case .present(let path), .touched(let path, _), .absent(let path), .madeAnew(let path, _), .written(let path, _, _), .replaced(let path):
             [path]
-        case .moved(let old, let new, _, _, _), .movedOutside(let old, let new, _), .exchanged(let old, let new): [old, new]
+        case .moved(let old, let new, _, _, _), .movedOutside(let old, let new, _), .exchanged(let old, let new, _): [old, new]
         case .opened, .tagsTaken, .overflow: []
         }
     }

@@ -11,7 +11,7 @@ struct HeldFolder {
         let isFolder: Bool
     }
 
-    private let descriptor: Descriptor
+    let descriptor: Descriptor
 
     /// Throws what `SharedStore` does.
     init(_ folder: StorePath, in store: SharedStore) throws(Errno) {

@@ -45,10 +45,10 @@ extension DocumentThumbnails {
         where isAccessible && !lookups.isOver {
             guard let status = status(of: document), Self.mayBeRendered(status) else { continue }
             let place = Array(folder.key + [UInt8(ascii: "/")] + name.bytes)
-            let (uri, version) = (access.actsForCallers ? uri(of: document) : uri(ofPlace: place), ThumbnailVersion(status))
+            let uri = access.actsForCallers ? uri(of: document) : uri(ofPlace: place)
             if !access.actsForCallers { self.links.note(place, of: document) }
             let subject = subject(document, isFolder: status.isFolder, uri: uri)
-            for size in VirtualTree.sizesOfFileManagers where isUnrendered(uri, version, size) {
+            for size in VirtualTree.sizesOfFileManagers where isUnrendered(document, uri, status, size) {
                 thumbnailer.render(subject, size, .browsed, for: caller.uid) { [announcer, replayer] outcome in
                     guard case .rendered = outcome else { return }
                     announcer.announce(in: []) { _ in _ = replayer.replay(.changeAttributes(place)) }

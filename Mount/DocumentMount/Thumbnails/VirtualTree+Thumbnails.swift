@@ -86,12 +86,12 @@ extension VirtualTree {
 extension DocumentThumbnails {
     /// Whether nobody has rendered a content, nor tried to.
     func isUnrendered(_ path: StorePath, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
-        let uri = uri(of: path)
-        return found(path, uri, status, size) == nil && cache.refusal(of: uri, ThumbnailVersion(status)) == nil
+        isUnrendered(path, uri(of: path), status, size)
     }
 
-    func isUnrendered(_ uri: String, _ version: ThumbnailVersion, _ size: ThumbnailSize) -> Bool {
-        cache.entry(of: uri, version, size) == nil && cache.refusal(of: uri, version) == nil
+    /// The same, by another address of the document.
+    func isUnrendered(_ path: StorePath, _ uri: String, _ status: cl_status, _ size: ThumbnailSize) -> Bool {
+        found(path, uri, status, size) == nil && cache.refusal(of: uri, ThumbnailVersion(status)) == nil
     }
 
     /// Has rendered what is not rendered in a folder, in the order of the names. - Parameter announcing: who watches the documents

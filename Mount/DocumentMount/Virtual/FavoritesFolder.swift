@@ -98,7 +98,7 @@ final class FavoritesFolder: LinkFolder {
     /// Throws ENOENT for what is not there, or what the caller may not read, EDQUOT, and ENOSPC for a document that the index has no room for.
     func mark(_ path: StorePath, _ caller: Credentials) throws(Errno) {
         guard let item = targets.item(at: path, caller) else { throw .noSuchFileOrDirectory }
-        _ = try mark(path, isFolder: item.isFolder, caller)
+        _ = try mark(item.path, isFolder: item.isFolder, caller)
     }
 
     private func mark(_ path: StorePath, isFolder: Bool, _ caller: Credentials) throws(Errno) -> Favorite {

@@ -40,33 +40,32 @@ public struct DocumentType: Hashable, Sendable, CustomStringConvertible {
         self == other || g_content_type_is_a(name, other.name) != 0
     }
 
-    /// The types that this one is also of, the most specific first.
-    public var ancestors: [DocumentType] {
+    /// The types of the desktop's type database: some 1,000.
+    private static var registered: [DocumentType] {
         guard let list = g_content_types_get_registered() else { return [] }
         defer { g_list_free_full(list, g_free) }
-        var found: [DocumentType] = []
+        var types: [DocumentType] = []
         var next: UnsafeMutablePointer<GList>? = list
         while let item = next {
-            let other = DocumentType(String(cString: item.pointee.data.assumingMemoryBound(to: CChar.self)))
-            if other != self, isA(other) { found.append(other) }
+            types.append(DocumentType(String(cString: item.pointee.data.assumingMemoryBound(to: CChar.self))))
             next = item.pointee.next
         }
+        return types
+    }
+
+    /// The types that this one is also of, the most specific first.
+    public var ancestors: [DocumentType] {
+        let found = Self.registered.filter { $0 != self && isA($0) }
         // A type is of fewer kinds the more general it is.
         let depth = Dictionary(found.map { type in (type, found.count { type.isA($0) }) }, uniquingKeysWith: max)
         return found.sorted { (depth[$0, default: 0], $1.name) > (depth[$1, default: 0], $0.name) }
     }
 
-    /// Whether the desktop's type database has it. O(types): some 1,000.
-    public var isRegistered: Bool {
-        guard let list = g_content_types_get_registered() else { return false }
-        defer { g_list_free_full(list, g_free) }
-        var next: UnsafeMutablePointer<GList>? = list
-        while let item = next {
-            if strcmp(item.pointee.data.assumingMemoryBound(to: CChar.self), name) == 0 { return true }
-            next = item.pointee.next
-        }
-        return false
-    }
+    /// Whether programs have declared types of folders: others than the database's own, which are in `inode/`. O(types).
+    public static var hasTypesOfFolders: Bool { registered.contains { !$0.name.hasPrefix("inode/") && $0.isA(.folder) } }
+
+    /// Whether the desktop's type database has it. O(types).
+    public var isRegistered: Bool { Self.registered.contains(self) }
 
     /// For a person: `PNG image`.
     public var explanation: String {

@@ -17,6 +17,7 @@ public struct FileFacts: Hashable, Sendable {
     public private(set) var size: Int64
     /// Time of the last change of the content, in nanoseconds since 1970.
     public private(set) var modified: Int64
+    public private(set) var isPackage = false
     /// False for a package whose contents nobody has looked at: size and time say nothing then.
     public private(set) var isMeasured = true
     /// The raw value of the xattr `user.xdg.tags`; nil if there is none, or none that this process may read.
@@ -39,7 +40,7 @@ public struct FileFacts: Hashable, Sendable {
     /// Of a package that is not measured.
     fileprivate var unmeasured: FileFacts {
         var facts = self
-        (facts.size, facts.isMeasured) = (0, false)
+        (facts.size, facts.isPackage, facts.isMeasured) = (0, true, false)
         return facts
     }
 
@@ -52,8 +53,9 @@ public struct FileFacts: Hashable, Sendable {
         return try name.withCString { (text) throws(Errno) in try reader.read(text, in: folder, isPackage: isPackage) { path } }
     }
 
-    /// A package's facts with those of its contents.
-    func measured(by contents: PackageContents) -> FileFacts {
+    /// A package's facts with those of its contents; nil if these cannot be read, or `goesOn` said no. O(files in it).
+    public func measured(in store: SharedStore, countsAll: Bool, goesOn: () -> Bool) -> FileFacts? {
+        guard let contents = try? PackageContents(of: path, in: store, countsAll: countsAll, goesOn: goesOn) else { return nil }
         var facts = self
         (facts.size, facts.modified, facts.isMeasured) = (contents.size, contents.modified, true)
         return facts
@@ -80,7 +82,8 @@ struct FileFactsReader {
         if cl_name_to_handle(file.number, "", CL_AT_EMPTY_PATH, &handle, &handleLength, &mountID) < 0 { handleLength = 0 }
         let facts = FileFacts(
             path: path(), identity: FileIdentity(status), handle: Array(handle[..<handleLength]),
-            linkCount: UInt64(status.st.st_nlink), owner: status.st.st_uid, size: Int64(status.st.st_size),
+            // Each folder in a package is a link more.
+            linkCount: status.isFolder ? 1 : UInt64(status.st.st_nlink), owner: status.st.st_uid, size: Int64(status.st.st_size),
             modified: saturatedNanoseconds(status.st.st_mtim),
             tagsValue: tags(file))
         return status.isFolder ? facts.unmeasured : facts

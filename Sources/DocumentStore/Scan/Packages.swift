@@ -8,14 +8,14 @@ public final class Packages: Sendable {
     private let isDeclared: (@Sendable (EntryName) -> Bool)?
     /// Whether all that is in a package counts for its size and time, as on a mount of one user. Else folders in it count only if all may read
     /// them who may read the package: nobody is to learn of files that they cannot see.
-    let countsAll: Bool
-    /// What was found of endings that are not listed. It holds as long as this object: no folder turns into a package meanwhile. Leaf.
+    public let countsAll: Bool
+    /// Found of endings that are not listed. They hold as long as this object: no folder turns into a package meanwhile. Leaf.
     private let found = Locked<[[UInt8]: Bool]>([:])
     private static let mostFound = 10_000
 
     /// - Parameters:
     ///   - endings: of names, without the dot. Case does not count.
-    ///   - countsAll: see there.
+    ///   - countsAll: see the property.
     ///   - isDeclared: whether folders of a name are packages by a type that is declared elsewhere; asked once for each ending.
     public init(endings: some Sequence<String>, countsAll: Bool = true, isDeclared: (@Sendable (EntryName) -> Bool)? = nil) {
         self.countsAll = countsAll

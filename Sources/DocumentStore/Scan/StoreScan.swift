@@ -38,7 +38,7 @@ public final class StoreScan: Sendable {
     ///   - start: the folder to scan, with all below it.
     ///   - batchSize: how many documents are handed over at once. 500 keep a database transaction short enough for others
     ///     to get their turn, and long enough to cost little a row.
-    ///   - packages: nil if no folder is a document. The start is no part of a package, but may be one.
+    ///   - packages: nil if no folder is a document. The start is neither a package nor a part of one.
     public init(_ store: SharedStore, startingAt start: StorePath = .root, batchSize: Int = 500, packages: Packages? = nil) {
         precondition(batchSize > 0, "a batch holds at least one document")
         self.store = store
@@ -67,7 +67,6 @@ public final class StoreScan: Sendable {
             _ = cl_set_thread_nice(10)
             _ = cl_set_thread_io_idle()
         }
-        if packages?.isPackage(start) == true { return try deliver(package(at: start).map { [$0] } ?? []) && !isStopped.load(ordering: .relaxed) }
         let walk = FolderWalk(store, startingAt: start, longestPath: StorePath.longest, packages: packages)
         var reader = FileFactsReader()
         var batch: [FileFacts] = []
@@ -87,7 +86,7 @@ public final class StoreScan: Sendable {
                         folder.path.appending(EntryName(copying: name))
                     }
                     guard let found else { return true }
-                    batch.append(try measured(found))
+                    batch.append(found.isMeasured ? found : measured(found))
                 } catch {
                     if error != .noSuchFileOrDirectory { unreadableFiles += 1 }
                     return true
@@ -108,17 +107,8 @@ public final class StoreScan: Sendable {
         return goOn
     }
 
-    /// Nil if a document stands there, or nothing.
-    private func package(at path: StorePath) throws(Errno) -> FileFacts? {
-        guard let name = path.lastName, let found = try FileFacts.read(in: try store.folder(path.parent), name: name, path: path, isPackage: true)
-        else { return nil }
-        documents.add(1, ordering: .relaxed)
-        return try measured(found)
-    }
-
-    private func measured(_ facts: FileFacts) throws(Errno) -> FileFacts {
-        guard !facts.isMeasured else { return facts }
-        let countsAll = packages?.countsAll ?? true
-        return facts.measured(by: try PackageContents(of: facts.path, in: store, countsAll: countsAll) { !isStopped.load(ordering: .relaxed) })
+    /// One that cannot be read is there all the same.
+    private func measured(_ package: FileFacts) -> FileFacts {
+        package.measured(in: store, countsAll: packages?.countsAll ?? true) { !isStopped.load(ordering: .relaxed) } ?? package
     }
 }

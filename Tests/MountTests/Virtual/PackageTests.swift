@@ -34,6 +34,12 @@ extension MountTests {
                     mv Copy.scriv copied; eventually eval '[ "$(quire search --in copied 1.txt)" = "$M/copied/Files/Data/1.txt" ]'; [ -z "$(quire search '*.scriv copied')" ]
                     mv plain.scriv/note.txt .; [ "$(quire search note)" = "$M/note.txt" ]; mv note.txt plain.scriv/; expect_status 1 quire search note
                     rm -r plain.scriv; expect_status 1 quire search plain
+                    # Moved before it is measured, and by a folder around it.
+                    mkdir -p deep/A.scriv; echo 12345 >deep/A.scriv/x; [ "$(quire search a.scriv)" = "$M/deep/A.scriv" ]; mv deep deeper; mv deeper/A.scriv B.scriv
+                    eventually eval '[ "$(quire search --json b.scriv | jq ".[0].size")" = 6 ]'
+                    # Files are no packages.
+                    echo file >report.odt; echo other >notes; quire tag add file report.odt; python3 -c 'import ctypes; assert ctypes.CDLL(None).renameat2(-100, b"report.odt", -100, b"notes", 2) == 0'
+                    [ "$(ls .tags/file)" = notes ]; [ "$(quire search --sort name report notes)" = "" ]; mv work/Novel.scriv/project.scrivx .favorites/; [ "$(quire favorite list)" = "$M/work/Novel.scriv" ]; expect_status 1 quire search '*.scrivx'
                     mkdir New.rtfd; [ "$(quire search new)" = "$M/New.rtfd" ]
                     """)
             }
@@ -47,7 +53,7 @@ extension MountTests {
                 #expect(try mount.shell("quire recents --json | jq -r '.[].path'; quire search by:me") == "\(mount.path)/work/Novel.scriv\n\(mount.path)/work/Novel.scriv")
                 try mount.shell(
                     """
-                    eventually eval '[ "$(quire search --json novel | jq ".[0].size")" = 23 ]'
+                    eventually eval '[ "$(quire search --json novel | jq ".[0].size")" = 23 ]'; [ "$(quire search by:me)" = "$M/work/Novel.scriv" ]
                     quire tag add draft work/Novel.scriv; ln -s ../../work/Novel.scriv .tags/draft/x 2>/dev/null || true
                     quire tag add part work/Novel.scriv/Files/2.txt; [ "$(getfattr --only-values -n user.xdg.tags work/Novel.scriv)" = draft,part ]
                     setfattr -n user.xdg.tags -v own work/Novel.scriv; [ "$(ls .tags)" = "$(printf 'own')" ]
