@@ -39,7 +39,7 @@ extension MountTests {
                     eventually eval '[ "$(quire search --json b.scriv | jq ".[0].size")" = 6 ]'
                     # Files are no packages.
                     echo file >report.odt; echo other >notes; quire tag add file report.odt; python3 -c 'import ctypes; assert ctypes.CDLL(None).renameat2(-100, b"report.odt", -100, b"notes", 2) == 0'
-                    [ "$(ls .tags/file)" = notes ]; [ "$(quire search --sort name report notes)" = "" ]; mv work/Novel.scriv/project.scrivx .favorites/; [ "$(quire favorite list)" = "$M/work/Novel.scriv" ]; expect_status 1 quire search '*.scrivx'
+                    [ "$(ls .tags/file)" = notes ]; [ "$(quire search --sort name report notes)" = "" ]; mv work/Novel.scriv/project.scrivx .favorites/; [ "$(quire favorite list)" = "$M/work/Novel.scriv" ]; expect_status 1 quire search '*.scrivx' in:work
                     mkdir New.rtfd; [ "$(quire search new)" = "$M/New.rtfd" ]
                     """)
             }
