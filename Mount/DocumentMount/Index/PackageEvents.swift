@@ -2,7 +2,8 @@ import DocumentStore
 import StorePrimitives
 
 extension Packages {
-    /// What an event means for documents, where what is in a package is a part of one: a change in a package is a change of the package.
+    /// The events of documents that an event stands for, where files and folders in a package are parts of it: a change of a part is a change
+    /// of the package.
     func events(for event: ChangeJournal.Event) -> [ChangeJournal.Event] {
         switch event {
         case .present(let path): return [.present(whole(path))]
@@ -10,8 +11,7 @@ extension Packages {
         case .written(let path, let caller, let time): return [.written(whole(path), caller, at: time)]
         case .tagsTaken(let tags, let path, let user, let time, let canBeUndone):
             return [.tagsTaken(tags, from: whole(path), by: user, at: time, canBeUndone: canBeUndone)]
-        case .absent(let path): return [isPart(path) ? .present(whole(path)) : event]
-        case .replaced(let path): return [isPart(path) ? .present(whole(path)) : event]
+        case .absent(let path), .replaced(let path): return [isPart(path) ? .present(whole(path)) : event]
         case .madeAnew(let path, let aside):
             if !isPart(path), !isPart(aside) { return [event] }
             return [.present(whole(path)), .present(whole(aside))]

@@ -22,8 +22,7 @@ struct StoreReader: Sendable {
     func status(at path: StorePath) -> StatResult {
         guard let name = path.lastName else { return .other }
         do throws(Errno) {
-            let folder = try store.open(path.parent, flags: CL_O_PATH | O_DIRECTORY)
-            guard let facts = try FileFacts.read(in: folder, name: name, path: path, isPackage: packages.isPackage(name)) else { return .other }
+            guard let facts = try facts(of: name, at: path) else { return .other }
             return .document(ScannedDocument(facts, hasAttributes: hasAttributes))
         } catch {
             return error == .improperLink ? .other : .nothing
@@ -32,10 +31,14 @@ struct StoreReader: Sendable {
 
     /// A package with the size and time of all in it; nil if none is there that can be read. O(files in it).
     func measured(_ path: StorePath, goesOn: () -> Bool) -> ScannedDocument? {
-        guard packages.isPackage(path), let name = path.lastName, let folder = try? store.open(path.parent, flags: CL_O_PATH | O_DIRECTORY),
-            let facts = try? FileFacts.read(in: folder, name: name, path: path, isPackage: true), facts.isPackage
-        else { return nil }
+        guard let name = path.lastName, let facts = try? facts(of: name, at: path), facts.isPackage else { return nil }
         return facts.measured(in: store, countsAll: packages.countsAll, goesOn: goesOn).map { ScannedDocument($0, hasAttributes: hasAttributes) }
+    }
+
+    /// Nil for what is no document.
+    private func facts(of name: EntryName, at path: StorePath) throws(Errno) -> FileFacts? {
+        let folder = try store.open(path.parent, flags: CL_O_PATH | O_DIRECTORY)
+        return try FileFacts.read(in: folder, name: name, path: path, isPackage: packages.isPackage(name))
     }
 
     /// Whether a package stands at a path.

@@ -30,8 +30,6 @@ final class StoreScanner: @unchecked Sendable {
         var unmeasured = TurnQueue<StorePath>()
         /// The same with their owners, each once.
         var packages: [StorePath: UserID] = [:]
-        /// How many of them each owner has.
-        var packagesOfOwner: [UserID: Int] = [:]
         /// When the first of them is, on the monotonic clock.
         var measuringDue: Int64 = 0
         var current: StoreScan?
@@ -121,9 +119,10 @@ final class StoreScanner: @unchecked Sendable {
     func measureLater(_ package: StorePath, of told: UserID?) {
         let owner = told ?? UserID(0)
         state.withLock { state in
-            let own = state.packagesOfOwner[owner] ?? 0
-            guard state.packages[package] == nil, state.packages.count < Self.mostPackages, own < Self.mostPackagesOfOwner else { return }
-            (state.packages[package], state.packagesOfOwner[owner]) = (owner, own + 1)
+            guard state.packages[package] == nil, state.packages.count < Self.mostPackages,
+                state.packages.values.count(where: { $0 == owner }) < Self.mostPackagesOfOwner
+            else { return }
+            state.packages[package] = owner
             if state.unmeasured.isEmpty { state.measuringDue = max(state.measuringDue, cl_monotonic_ns() + Self.pauseBeforeMeasuring) }
             state.unmeasured.append(package, of: owner.rawValue)
         }
@@ -159,10 +158,7 @@ final class StoreScanner: @unchecked Sendable {
                 if state.isOver { return (nil, true, nil) }
                 if !state.waiting.isEmpty { return (.folder(state.waiting.removeFirst()), false, nil) }
                 if state.measuringDue <= cl_monotonic_ns(), let package = state.unmeasured.popFirst() {
-                    if let owner = state.packages.removeValue(forKey: package) {
-                        let others = (state.packagesOfOwner[owner] ?? 1) - 1
-                        state.packagesOfOwner[owner] = others > 0 ? others : nil
-                    }
+                    state.packages[package] = nil
                     return (.package(package), false, nil)
                 }
                 let due = [state.late.isEmpty ? nil : state.due, state.unmeasured.isEmpty ? nil : state.measuringDue].compactMap { $0 }.min()

@@ -142,9 +142,9 @@ final class FileNameTunnel: Sendable {
     }
 
     /// A package and another folder have changed places (RENAME_EXCHANGE): the other one is its new version, and takes over the attributes.
-    /// Within `Locator.changingNames`. Both as they stand now.
+    /// Within `Locator.changingNames`. Both are folders, as they stand now.
     func exchanged(package: Place, for version: Place, by caller: Caller) {
-        guard package.status.isFolder, version.status.isFolder, package.status.st.st_uid == version.status.st.st_uid,
+        guard package.status.st.st_uid == version.status.st.st_uid,
             Self.mayTake(Creator(caller), from: package.status.st.st_uid), package.hasAttributes, let old = package.opened, let new = version.opened
         else { return }
         InheritedAttributes.copy(from: old, to: new)

@@ -103,7 +103,7 @@ extension MountedFileSystem {
         node?.saved.load()?.note(EntryName(copying: new.name))
         if exchanges {
             targetNode?.moved(from: new.parent, name: new.name, to: old.parent, newName: old.name)
-            if let target { exchanged(places, source, target, old.name, new.name, by: caller) }
+            exchanged(places, old.name, new.name, by: caller)
         } else if let node, node.isRegular {
             tunnel.movedAside(node, from: old.parent, old.name, owner: source.st.st_uid, by: caller)
         }
@@ -113,14 +113,10 @@ extension MountedFileSystem {
     }
 
     /// A package that has changed places with another folder has its new version there. Within `Locator.changingNames`.
-    private func exchanged(
-        _ places: RenamePlaces, _ source: cl_status, _ target: cl_status, _ name: BorrowedName, _ newName: BorrowedName, by caller: Caller
-    ) {
-        guard source.isFolder, target.isFolder else { return }
-        let (old, new) = (
-            FileNameTunnel.Place(folder: places.folder, name: name, status: target),
-            FileNameTunnel.Place(folder: places.newFolder, name: newName, status: source)
-        )
+    private func exchanged(_ places: RenamePlaces, _ name: BorrowedName, _ newName: BorrowedName, by caller: Caller) {
+        guard places.sourceStatus.isFolder, let target = places.targetStatus, target.isFolder else { return }
+        let old = FileNameTunnel.Place(folder: places.folder, name: name, status: target)
+        let new = FileNameTunnel.Place(folder: places.newFolder, name: newName, status: places.sourceStatus)
         switch (packages.isPackage(EntryName(copying: name)), packages.isPackage(EntryName(copying: newName))) {
         case (true, false): tunnel.exchanged(package: new, for: old, by: caller)
         case (false, true): tunnel.exchanged(package: old, for: new, by: caller)

@@ -9,7 +9,7 @@ public struct PackageEndings: Hashable, Sendable {
     /// Whether types count that the desktop's type database derives from `inode/directory`.
     public var includesDeclared: Bool
 
-    /// What apps of macOS and of the desktop keep as folders. OpenDocument allows a document to be one (part 2, section 2).
+    /// The documents that apps of macOS and of the desktop keep as folders. OpenDocument allows a document to be one (part 2, section 2).
     public static let standard = PackageEndings(
         endings: [
             "app", "band", "dtbase2", "fcpbundle", "graffle", "key", "logicx", "mindnode", "numbers", "oo3", "pages", "photoslibrary", "playground",
@@ -30,13 +30,13 @@ extension Packages {
 extension MountOptions {
     /// Takes the option `packages`.
     mutating func addPackages(_ value: String?) throws(MountOptionError) {
-        let list = try Self.list(
-            "packages", value, expected: "endings of folders' names, such as sketch:project, or none to take away those so far")
+        let expected = "endings of folders' names, such as sketch:project, or none to take away those so far"
+        let list = try Self.list("packages", value, expected: expected)
         if list.isAnew { packages = .none }
         for ending in list.names {
             // As people also write them.
             let bare = ending.drop { $0 == "*" || $0 == "." }
-            guard !bare.isEmpty else { throw .unusable(option: "packages", value: value, expected: "endings of folders' names, such as sketch") }
+            guard !bare.isEmpty else { throw .unusable(option: "packages", value: value, expected: expected) }
             packages.endings.append(String(bare))
         }
     }

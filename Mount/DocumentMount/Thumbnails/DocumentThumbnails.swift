@@ -140,7 +140,7 @@ final class DocumentThumbnails: Sendable {
 
     private func hasAccessList(_ path: StorePath) -> Bool {
         guard let held = try? store.held(path) else { return false }
-        return HeldFolder.hasAccessList(held)
+        return XattrSupport.hasAccessList(held)
     }
 
     /// Has the kernel ask again for the pictures of what has just changed. It costs nothing while no lookup has asked for any.
@@ -234,7 +234,7 @@ final class DocumentThumbnails: Sendable {
         return (saturatedNanoseconds(folderStatus.st.st_ctim), parts)
     }
 
-    /// What was found readable, and nothing that is put in its place.
+    /// A part of the version that was found readable, and of no other that is put in its place.
     private func part(_ path: StorePath, _ status: cl_status) -> RenderSubject.Folder.Part {
         RenderSubject.Folder.Part(subject(path, isFolder: false, only: ThumbnailVersion(status)), changed: saturatedNanoseconds(status.st.st_ctim))
     }

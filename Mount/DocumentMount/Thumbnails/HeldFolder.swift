@@ -38,21 +38,17 @@ struct HeldFolder {
         return try? FileStatus(of: descriptor)
     }
 
-    var hasAccessList: Bool { Self.hasAccessList(descriptor) }
+    var hasAccessList: Bool { XattrSupport.hasAccessList(descriptor) }
 
     func status(of name: EntryName) -> cl_status? {
         held(name).flatMap { try? FileStatus(of: $0) }
     }
 
     func hasAccessList(_ name: EntryName) -> Bool {
-        held(name).map(Self.hasAccessList) ?? false
+        held(name).map(XattrSupport.hasAccessList) ?? false
     }
 
     private func held(_ name: EntryName) -> Descriptor? {
         try? .named(name, in: descriptor, flags: CL_O_PATH | O_NOFOLLOW)
-    }
-
-    static func hasAccessList(_ held: Descriptor) -> Bool {
-        cl_getxattr("/proc/self/fd/\(held.number)", CL_ACCESS_LIST, nil, 0) > 0
     }
 }

@@ -7,7 +7,7 @@ struct SearchEvaluator {
     let types: any TypeMatcher
     let deadline: SearchDeadline
     private var facts: SearchFacts
-    /// What was found in the segment before, and its version.
+    /// The rows found in the segment before, and the segment's version.
     private let memory: (found: SearchMemory, version: UInt64)?
 
     init(

@@ -1,8 +1,8 @@
 internal import QueryLanguage
 internal import Synchronization
 
-/// What parts of a query found in the segment of documents that have not changed for some time, for the next time that the same query is asked:
-/// a search that is watched then costs what has changed. For one query.
+/// Keeps the rows that meet parts of a query, of the segment of documents that have not changed for some time, for the next time that the same
+/// query is asked: a search that is watched then costs what has changed. For one query.
 public final class SearchMemory: Sendable {
     private struct Found {
         /// Of the segment (`SearchTable.View`).

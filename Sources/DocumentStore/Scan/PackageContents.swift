@@ -2,7 +2,7 @@ import Glibc
 import StorePrimitives
 import SystemPackage
 
-/// What a package holds, as the size and time of one document.
+/// The size and time of a package as one document.
 struct PackageContents {
     /// Of the files in it, in bytes.
     private(set) var size: Int64 = 0

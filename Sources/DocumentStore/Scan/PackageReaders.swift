@@ -11,7 +11,7 @@ public struct PackageReaders {
     /// - Parameter package: open for reading, or O_PATH. Nil if the package cannot be asked.
     public init?(_ package: Descriptor) {
         guard let status = try? FileStatus(of: package) else { return nil }
-        (self.status, hasAccessList) = (status, Self.hasAccessList(package))
+        (self.status, hasAccessList) = (status, XattrSupport.hasAccessList(package))
     }
 
     /// Whether all who may read the package may also search it, and so see what is in it.
@@ -23,10 +23,6 @@ public struct PackageReaders {
     public func mayEnter(_ folder: Descriptor) -> Bool {
         guard !hasAccessList, let inner = try? FileStatus(of: folder) else { return false }
         return inner.st.st_uid == status.st.st_uid && inner.st.st_gid == status.st.st_gid && status.st.st_mode & 0o555 & ~inner.st.st_mode == 0
-            && !Self.hasAccessList(folder)
-    }
-
-    private static func hasAccessList(_ file: Descriptor) -> Bool {
-        cl_getxattr("/proc/self/fd/\(file.number)", CL_ACCESS_LIST, nil, 0) > 0
+            && !XattrSupport.hasAccessList(folder)
     }
 }

@@ -16,4 +16,9 @@ public enum XattrSupport {
         default: throw Errno(rawValue: CInt(clamping: -result))
         }
     }
+
+    /// Whether a file or folder (O_PATH will do) has an access list (acl(5)) beside its mode.
+    public static func hasAccessList(_ held: Descriptor) -> Bool {
+        cl_getxattr("/proc/self/fd/\(held.number)", CL_ACCESS_LIST, nil, 0) > 0
+    }
 }
