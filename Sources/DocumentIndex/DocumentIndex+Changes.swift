@@ -150,6 +150,11 @@ private struct Application {
             for tag in tags where kept.insert(KeptTag(tag: tag, user: user)).inserted {
                 if try index.keep(tag, by: user, documents.db) { touchesTags = true }
             }
+        case .tagDropped(let tag, let user, let keeper, let time):
+            kept.removeAll()
+            try TagTable(db: documents.db).stopKeeping(tag, by: keeper)
+            try removals.note([tag], from: nil, by: user, at: time)
+            touchesTags = true
         case .used(let path, let user, let time, let written):
             guard let row = try documents.row(at: path) else { return }
             try recents.note(row.id, by: user, at: time.nanoseconds, written: written)
@@ -187,7 +192,7 @@ private struct Application {
             var seen = row
             if seen.take(facts) {
                 try update(seen, before: row)
-                told.append(.changed(facts.path))
+                if seen.generation != row.generation { told.append(.changed(facts.path)) }
             } else if seen.owner != row.owner {
                 try update(seen, before: row)
             }

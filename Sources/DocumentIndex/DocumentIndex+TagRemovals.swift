@@ -9,15 +9,6 @@ extension DocumentIndex {
     /// Batches kept for each user.
     static let tagRemovalBatchLimit = 20
 
-    /// Notes that a user stopped keeping a tag. `IndexUpdate.tagsTaken` does the same for tags taken from documents.
-    public func recordRemoval(of tag: Tag, by user: UserID, at now: Timestamp) throws(IndexError) {
-        try write { db in
-            var removals = TagRemovals(db: db)
-            try removals.note([tag], from: nil, by: user, at: now)
-            try removals.finish()
-        }
-    }
-
     /// The user's last batch in which anything can still be brought back; nil if there is none.
     public func lastTagRemovalBatch(of user: UserID) throws(IndexError) -> TagRemovalBatch? {
         try read { db in

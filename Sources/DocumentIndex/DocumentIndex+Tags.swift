@@ -120,18 +120,6 @@ extension DocumentIndex {
         return true
     }
 
-    /// The tag is no longer kept by the user, or with nil by anyone; it is gone if no document has it. Throws `.noSuchTag` if
-    /// it was not kept. To be able to undo it, call `recordRemoval`.
-    public func stopKeepingTag(_ tag: Tag, by user: UserID?) throws(IndexError) {
-        try write { db in
-            try db.run(
-                "DELETE FROM tag_keeper WHERE tag = (SELECT id FROM tag WHERE name = ?1) AND (?2 IS NULL OR uid = ?2)",
-                [tag.blob, user.map { Int64($0.rawValue) }])
-            guard db.changesCount > 0 else { throw IndexError.noSuchTag(tag) }
-            try TagTable(db: db).dropUnused()
-        }
-    }
-
     /// Renames a tag, and those nested in it, as far as `share` goes. The documents that have other tags now are returned, the oldest first: the
     /// caller writes the attributes, and tells `.tags` of those it could not write. If the new tag is in use the two become
     /// one.

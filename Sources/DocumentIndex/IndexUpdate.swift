@@ -37,6 +37,9 @@ public enum IndexUpdate: Sendable {
     /// for more (`IndexBounds`), and the undo gives them back (`TagRemovalBatch`). Passed over where the path is not known.
     case tagsTaken([Tag], from: StorePath, by: UserID, at: Timestamp, canBeUndone: Bool)
 
+    /// A user removed a tag that no document has any more: `keeper` keeps it no longer, or with nil nobody does, and the undo gives it back.
+    case tagDropped(Tag, by: UserID, keeper: UserID?, at: Timestamp)
+
     /// The document was used, for `.recents`. Passed over where the path is not known.
     case used(StorePath, by: UserID, at: Timestamp, written: Bool)
 

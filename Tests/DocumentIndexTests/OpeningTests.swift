@@ -115,7 +115,7 @@ import Testing
         try first.apply(["f/a", "f/b", "c"].enumerated().map { .used(path($1), by: anna, at: at(Int64($0)), written: true) })
         for name in ["lost", "kept"] { try first.keepTag(tag(name), by: anna) }
         try first.apply([.tagsTaken([tag("gone")], from: path("f/a"), by: anna, at: at(3), canBeUndone: true)])
-        try first.recordRemoval(of: tag("old"), by: anna, at: at(3))
+        try first.apply([.tagDropped(tag("old"), by: anna, keeper: anna, at: at(3))])
         try first.close()
         try run(
             """
@@ -245,7 +245,7 @@ import Testing
         let id = try #require(try first.id("late"))
         for user in [anna, ben] { try first.keepTag(tag("kept"), by: user) }
         try first.apply([.tagsTaken([tag("gone")], from: path("late"), by: anna, at: at(3), canBeUndone: true)])
-        try first.recordRemoval(of: tag("old"), by: anna, at: at(3))
+        try first.apply([.tagDropped(tag("old"), by: anna, keeper: anna, at: at(3))])
         let newest = try #require(try first.id("plain"))
         try first.checkpoint()
         try first.close()

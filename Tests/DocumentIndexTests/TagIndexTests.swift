@@ -56,12 +56,11 @@ import Testing
         #expect(try index.isKept(nestedIn: tag("x"), orItself: false, by: ben))
         #expect(try !index.isKept(nestedIn: tag("x/y"), orItself: false, by: ben))
         #expect(try index.isKept(nestedIn: tag("x/y"), orItself: true, by: ben))
-        try index.stopKeepingTag(tag("x/y"), by: ben)
+        for _ in 1...2 { try index.apply([.tagDropped(tag("x/y"), by: ben, keeper: ben, at: at(1))]) }
         #expect(try !index.isKept(nestedIn: tag("x"), orItself: false, by: ben))
         #expect(try index.isKept(nestedIn: tag("x"), orItself: false, by: nil))
-        #expect(throws: IndexError.noSuchTag(tag("x/y"))) { try index.stopKeepingTag(tag("x/y"), by: ben) }
         try index.keepTag(tag("x/y"), by: ben)
-        try index.stopKeepingTag(tag("x/y"), by: nil)
+        try index.apply([.tagDropped(tag("x/y"), by: anna, keeper: nil, at: at(2))])
         #expect(try !index.knows(tag("x")))
     }
 
@@ -206,7 +205,7 @@ import Testing
         try remove("x", from: "b", at: 0)
         try remove("x", from: "a", at: 4)
         try remove("y", from: "b", at: 8)
-        for name in ["x", "y"] { try index.recordRemoval(of: tag(name), by: anna, at: at(12)) }
+        for name in ["x", "y"] { try index.apply([.tagDropped(tag(name), by: anna, keeper: anna, at: at(12))]) }
         #expect(try last() == ["b: x y", "a: x", "x", "y"])
         #expect(try index.lastTagRemovalBatch(of: anna)?.time == at(12))
     }

@@ -28,6 +28,8 @@ final class ChangeJournal: Sendable {
         case written(StorePath, Caller, at: Int64)
         /// A user took tags from a document.
         case tagsTaken([Tag], from: StorePath, by: uid_t, at: Int64, canBeUndone: Bool)
+        /// A user removed a tag that no document has any more. `keeper`: who keeps it no longer; nil: nobody does.
+        case tagDropped(Tag, by: uid_t, keeper: uid_t?, at: Int64)
         /// Another document or folder stands here than before.
         case replaced(StorePath)
         /// More happened than was kept: scan again.
@@ -38,6 +40,8 @@ final class ChangeJournal: Sendable {
         var events: [Event] = []
         /// The names of documents and tags that the events are about in folders of `.tags`; nil: any may be.
         var names: Set<EntryName>? = []
+        /// The users who have taken tags from documents by the events.
+        var takers: [Tag: Set<uid_t>] = [:]
         var isListening = true
     }
     private let state = Locked(State())
@@ -184,6 +188,36 @@ final class ChangeJournal: Sendable {
     func tagsTaken(_ tags: [Tag], from path: StorePath, by uid: uid_t, canBeUndone: Bool) {
         guard has(path) else { return }
         put(.tagsTaken(tags, from: path, by: uid, at: Clock.now, canBeUndone: canBeUndone), about: tags.flatMap(\.components))
+        state.withLock { state in for tag in tags where !state.events.isEmpty { state.takers[tag, default: []].insert(uid) } }
+    }
+
+    /// Whether by what waits the user has taken a tag from a document, and so keeps it.
+    func isTaken(_ tag: Tag, by uid: uid_t) -> Bool { state.withLock { $0.takers[tag]?.contains(uid) ?? false } }
+
+    func tagDropped(_ tag: Tag, by uid: uid_t, keeper: uid_t?) {
+        state.withLock { $0.takers[tag] = nil }
+        put(.tagDropped(tag, by: uid, keeper: keeper, at: Clock.now), about: tag.components)
+    }
+
+    /// The documents that have lost a tag by what waits. Nil if more than that waits, so that others may have it then. O(events).
+    func documents(losing tag: Tag) -> Set<StorePath>? {
+        state.withLock { state in
+            var (losing, changed): (Set<StorePath>, Set<StorePath>) = ([], [])
+            for event in state.events {
+                switch event {
+                case .present(let path):
+                    losing.remove(path)
+                    changed.insert(path)
+                case .tagsTaken(let tags, let path, _, _, _):
+                    guard tags.contains(tag) else { continue }
+                    changed.remove(path)
+                    losing.insert(path)
+                case .opened, .tagDropped: continue
+                default: return nil
+                }
+            }
+            return changed.isEmpty ? losing : nil
+        }
     }
 
     var hasEvents: Bool { state.withLock { !$0.events.isEmpty } }
@@ -215,7 +249,7 @@ final class ChangeJournal: Sendable {
 
     private func append(_ event: Event) {
         switch event {
-        case .opened, .tagsTaken: put(event, about: [])
+        case .opened, .tagsTaken, .tagDropped: put(event, about: [])
         case .overflow: put(event)
         case .present(let path), .touched(let path, _), .absent(let path), .replaced(let path), .madeAnew(let path, _), .written(let path, _, _):
             if has(path) { put(event) }
@@ -240,7 +274,7 @@ final class ChangeJournal: Sendable {
         follower?(event)
         let isFirst = state.withLock { state -> Bool in
             guard state.isListening else { return false }
-            if state.events.count >= Self.capacity { (state.events, state.names) = ([.overflow], nil) }
+            if state.events.count >= Self.capacity { (state.events, state.names, state.takers) = ([.overflow], nil, [:]) }
             state.events.append(event)
             if let names, (state.names?.count ?? .max) < Self.mostNames { state.names?.formUnion(names) } else { state.names = nil }
             return state.events.count == 1
@@ -279,7 +313,7 @@ final class ChangeJournal: Sendable {
 
     func take() -> [Event] {
         state.withLock { state in
-            defer { (state.events, state.names) = ([], []) }
+            defer { (state.events, state.names, state.takers) = ([], [], [:]) }
             return state.events
         }
     }

@@ -29,6 +29,8 @@ final class Indexer: @unchecked Sendable {
 
     /// Rank 0: batches are applied one after another.
     private let processing = ThreadLock()
+    /// Tags that users have removed, as far as the index has yet to be told. Leaf.
+    private let dropping = Locked<Set<Tag>>([])
     /// Whether events that the journal has no more are on their way to the index.
     private let isTaking = Atomic<Bool>(false)
     /// Guarded by `processing`.
@@ -77,8 +79,9 @@ final class Indexer: @unchecked Sendable {
     /// How long the end of the mount may take with events. The first scan of the next mount makes up for the rest, but for
     /// when documents were used; only programs make so many.
     private static let timeForTheRest: Int64 = 2_000_000_000
-    /// So many changes are committed at once: nobody waits long for the database, nor does the end.
-    private static let batchLimit = 500
+    /// So many changes are committed at once: each page that they change is written once, and nobody waits long for the database, nor does
+    /// the end.
+    private static let batchLimit = 4_000
 
     /// Takes what the journal still has, and ends. No more events may come.
     func stop() {
@@ -161,6 +164,29 @@ final class Indexer: @unchecked Sendable {
         journal.tagsTaken(tags, from: path, by: caller.uid, canBeUndone: canBeUndone)
     }
 
+    /// A user removed a tag: see `IndexUpdate.tagDropped`.
+    func noteDropped(_ tag: Tag, by caller: Credentials, keeper: UserID?) {
+        dropping.withLock { _ = $0.insert(tag) }
+        journal.tagDropped(tag, by: caller.uid, keeper: keeper?.rawValue)
+    }
+
+    /// Whether the index, once it has taken what waits, has the tag as one that the user keeps.
+    func isTaken(_ tag: Tag, by caller: Credentials) -> Bool { journal.isTaken(tag, by: caller.uid) }
+
+    /// Whether a user has removed a tag, of which the index has yet to be told.
+    func isDropping(_ tag: Tag) -> Bool { dropping.withLock { $0.contains(tag) } }
+
+    /// Whether what the index has yet to take leaves no document with a tag, nor any tag nested in it. False also where only taking it would
+    /// tell.
+    func isEmptied(_ tag: Tag) -> Bool {
+        processing.withLock {
+            guard let losing = journal.documents(losing: tag), (try? index.tags(nestedIn: tag).isEmpty) == true,
+                let tagged = try? index.documents(tagged: [tag])
+            else { return false }
+            return tagged.allSatisfy { losing.contains($0.path) }
+        }
+    }
+
     /// Applies changes at once, after those that came before.
     func apply(_ changes: [IndexUpdate]) {
         processing.withLock {
@@ -180,6 +206,7 @@ final class Indexer: @unchecked Sendable {
     private func process(_ told: [ChangeJournal.Event], settlingBy now: Duration = Indexer.monotonic) {
         if !told.isEmpty { lastWork = cl_monotonic_ns() }
         let events = told.flatMap(reader.packages.events)
+        defer { noteTold(of: events) }
         var batch = Batch(reader: reader)
         for (event, place) in zip(events, LaterMoves.places(for: events)) {
             switch event {
@@ -211,6 +238,8 @@ final class Indexer: @unchecked Sendable {
                 batch.use(path, caller.uid, time)
             case .tagsTaken(let tags, let path, let uid, let time, let canBeUndone):
                 batch.note(.tagsTaken(tags, from: path, by: UserID(uid), at: Timestamp(nanoseconds: time), canBeUndone: canBeUndone))
+            case .tagDropped(let tag, let uid, let keeper, let time):
+                batch.note(.tagDropped(tag, by: UserID(uid), keeper: keeper.map { UserID($0) }, at: Timestamp(nanoseconds: time)))
             case .replaced(let path):
                 batch.add(.absent(path))
                 batch.examine(path, at: place)
@@ -226,6 +255,10 @@ final class Indexer: @unchecked Sendable {
         }
         commit(batch.takeChanges())
         for (package, owner) in batch.unmeasured { scanner.measureLater(package, of: owner) }
+    }
+
+    private func noteTold(of events: [ChangeJournal.Event]) {
+        for case .tagDropped(let tag, _, _, _) in events { dropping.withLock { _ = $0.remove(tag) } }
     }
 
     private func commit(_ changes: [IndexUpdate]) {

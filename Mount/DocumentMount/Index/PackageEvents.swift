@@ -26,7 +26,7 @@ extension Packages {
             if !isPart(one), !isPart(other), !areFolders || isPackage(one) == isPackage(other) { return [event] }
             // A package that changes places with a folder, as in a save of the whole, is the same document.
             return [one, other].map { isPart($0) || areFolders && isPackage($0) ? .present(whole($0)) : .replaced($0) }
-        case .opened, .overflow: return [event]
+        case .opened, .tagDropped, .overflow: return [event]
         }
     }
 

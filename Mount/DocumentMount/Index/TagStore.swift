@@ -31,18 +31,24 @@ final class TagStore: Sendable {
     /// Changes a document's tags by `change`, which gets them in their order. The caller must be allowed to write the
     /// document. Throws .notPermitted for what is no document, .notSupported for one that the index
     /// leaves out (`SharedStore`), .permissionDenied, or setxattr(2)'s errno.
-    func change(_ path: StorePath, _ caller: Credentials, _ change: ([Tag]) -> [Tag]) throws(Errno) {
+    func change(_ path: StorePath, _ caller: Credentials, _ change: @escaping @Sendable ([Tag]) -> [Tag]) throws(Errno) {
         if let failure = self.change([path], caller, change).first { throw failure.error }
     }
 
-    /// As above, of many documents. Returns those for which that failed.
+    typealias Failure = (path: StorePath, error: Errno)
+
+    /// As above, of many documents. Returns those for which that failed. From thousands on a thread more takes half of them.
     /// - Parameter isIndexed: the index has the new tags already.
     func change(
-        _ paths: [StorePath], _ caller: Credentials, isIndexed: Bool = false, _ change: ([Tag]) -> [Tag]
-    ) -> [(path: StorePath, error: Errno)] {
-        var failures: [(path: StorePath, error: Errno)] = []
+        _ paths: [StorePath], _ caller: Credentials, isIndexed: Bool = false, _ change: @escaping @Sendable ([Tag]) -> [Tag]
+    ) -> [Failure] {
         // A package has the tags, and its parts have none.
-        var rest = paths.map(packages.whole)[...]
+        paths.map(packages.whole).inHalves(on: "quire-tags") { [self] in changeInTurn($0, caller, isIndexed: isIndexed, change) }
+    }
+
+    private func changeInTurn(_ documents: ArraySlice<StorePath>, _ caller: Credentials, isIndexed: Bool, _ change: ([Tag]) -> [Tag]) -> [Failure] {
+        var failures: [Failure] = []
+        var rest = documents
         while !rest.isEmpty {
             let part = rest.prefix(Self.mostHeld)
             rest = rest.dropFirst(part.count)
@@ -100,7 +106,25 @@ final class TagStore: Sendable {
     }
 
     func add(_ tags: [Tag], to path: StorePath, _ caller: Credentials) throws(Errno) {
-        try change(path, caller) { $0 + tags.filter { [old = $0] in !old.contains($0) } }
+        if let failure = add(tags, to: [path], caller).first { throw failure.error }
+    }
+
+    func add(_ tags: [Tag], to paths: [StorePath], _ caller: Credentials) -> [Failure] {
+        change(paths, caller) { $0 + tags.filter { [old = $0] in !old.contains($0) } }
+    }
+
+    /// Takes tags from a document that has all of them, and that the caller may read and write. Whether that was done; never where the index
+    /// has the tags.
+    func take(_ taken: [Tag], from path: StorePath, _ caller: Credentials) -> Bool {
+        guard !liveInIndex, let file = access.held(path, by: caller, R_OK | W_OK) else { return false }
+        var hasAll = false
+        do throws(Errno) {
+            try change(file, at: path, caller, isIndexed: false) { tags in
+                hasAll = taken.allSatisfy(tags.contains)
+                return hasAll ? tags.filter { !taken.contains($0) } : tags
+            }
+        } catch { return false }
+        return hasAll
     }
 
     /// When the document at a path was modified, if it has all of the tags and the caller may read it; else nil. Asks the file, of which

@@ -37,7 +37,9 @@ struct AccessChecker: Sendable {
     /// (`SharedStore`): that may be another user's, and is not to keep the caller waiting.
     func filter(_ paths: [StorePath], _ caller: Credentials, mode: Int32 = R_OK) -> [Bool] {
         guard !paths.isEmpty else { return [] }
-        return acting(as: caller) { paths.map { (try? accessed($0, mode)) != nil } } ?? paths.map { _ in false }
+        return paths.inHalves(on: "quire-access") { paths in
+            acting(as: caller) { paths.map { (try? accessed($0, mode)) != nil } } ?? paths.map { _ in false }
+        }
     }
 
     func may(_ caller: Credentials, _ path: StorePath, _ mode: Int32) -> Bool { filter([path], caller, mode: mode)[0] }

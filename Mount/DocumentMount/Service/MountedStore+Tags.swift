@@ -28,21 +28,32 @@ extension MountedStore {
         let (adding, removing) = (added.compactMap { Tag($0) }, removed.compactMap { Tag($0) })
         guard adding.count == added.count else { throw .invalidParameter("add") }
         guard removing.count == removed.count else { throw .invalidParameter("remove") }
-        var (free, failures): ([StorePath], [PathFailure]) = ([], [])
+        var (free, failures): ([(asked: DocumentPath, inside: StorePath)], [PathFailure]) = ([], [])
         for path in paths {
-            let inside = try document(path)
+            guard let inside = try? document(path) else {
+                failures.append(PathFailure(path: path, message: "is no document of this mount"))
+                continue
+            }
             // Whether the peer works for the claim is known of requests alone.
-            if fileSystem.coordinator.isClaimed(inside) { failures.append(PathFailure(path: path, message: "is claimed", claimed: true)) } else { free.append(inside) }
+            if fileSystem.coordinator.isClaimed(inside) {
+                failures.append(PathFailure(path: path, message: "is claimed", claimed: true))
+            } else {
+                free.append((path, inside))
+            }
         }
-        return failures + tagFolders.change(free, adding: adding, removing: removing, Credentials(peer)).map { path, error in
+        let failed = tagFolders.change(free.map(\.inside), adding: adding, removing: removing, Credentials(peer))
+        // A part of a package stands for all of it.
+        let asked = failed.isEmpty ? [:] : Dictionary(grouping: free, by: \.inside)
+        for (path, error) in failed {
             let message =
                 switch error {
-                case .notPermitted: "is a folder; tags are for documents"
+                case .notPermitted: "is a folder or a special file; tags are for documents"
                 case .notSupported: "this file system keeps no tags"
                 default: "\(error)"
                 }
-            return PathFailure(path: place(path), message: message)
+            for (asked, _) in asked[path] ?? [] { failures.append(PathFailure(path: asked, message: message)) }
         }
+        return failures
     }
 
     public func undoTagRemoval(for peer: Peer) throws(ServiceFailure) -> Int {

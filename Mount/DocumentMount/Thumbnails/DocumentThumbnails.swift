@@ -289,7 +289,7 @@ extension ChangeJournal.Event {
         case .present(let path), .touched(let path, _), .absent(let path), .madeAnew(let path, _), .written(let path, _, _), .replaced(let path):
             [path]
         case .moved(let old, let new, _, _, _), .movedOutside(let old, let new, _), .exchanged(let old, let new, _): [old, new]
-        case .opened, .tagsTaken, .overflow: []
+        case .opened, .tagsTaken, .tagDropped, .overflow: []
         }
     }
 }

@@ -58,7 +58,7 @@ final class FavoritesFolder: LinkFolder {
             return link(favorite)
         }
         if let item = try listed(name, caller) { return item }
-        guard let path = freshLinks.document(name, in: key, of: caller), let favorite = try? indexer.index.favorite(at: path, of: UserID(caller.uid)) else {
+        guard let path = freshLinks.document(name, in: key, of: caller, isPassing: true), let favorite = try? indexer.index.favorite(at: path, of: UserID(caller.uid)) else {
             throw .noSuchFileOrDirectory
         }
         return link(favorite)

@@ -30,17 +30,25 @@ final class TagFolder: LinkFolder {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         // A program that changes one document after another (`rm -r`, `mv`, `ln -s`) need not wait until the index has taken each change.
         if indexer.isBehind {
-            let shown = cache.shownBefore(of: key, for: caller, evenIfValid: true)
-            if let link = shown?[name] as? VirtualLink, let item = current(link, caller) { return item }
-            if tags.isEmpty, let tag = try? nested(name), shared.isKept(nestedIn: tag, orItself: true, by: caller) { return folder(tag, name) }
+            for document in linkedBefore(name, caller) {
+                if let modified = shared.tags.modified(of: document, tagged: tags, caller) { return link(document, modified) }
+            }
+            if let tag = try? nested(name), shared.isKeptForNow(tag, by: caller) { return folder(tag, name) }
         }
         let isUpToDate = catchUp(about: name)
         if isUpToDate, let item = cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }
         if let item = (isUpToDate ? listed(name, caller) : item(named: name, caller)) ?? joined(name, caller) { return item }
-        if let document = shared.freshLinks.document(name, in: key, of: caller) {
+        if let document = shared.freshLinks.document(name, in: key, of: caller, isPassing: true) {
             return link(document, Timestamp(nanoseconds: Clock.now))
         }
         throw .noSuchFileOrDirectory
+    }
+
+    /// The documents that the name stood for when the caller made a link of it, or saw a list.
+    private func linkedBefore(_ name: EntryName, _ caller: Credentials) -> [StorePath] {
+        let made = shared.freshLinks.document(name, in: key, of: caller, isPassing: false)
+        let shown = cache.shownBefore(of: key, for: caller, evenIfValid: true)?[name] as? VirtualLink
+        return [made, shown?.document].compactMap { $0 }
     }
 
     /// Brings the index up to what concerns a name in this folder. Whether it is up to date, as it must be for lists: one of equal names has
@@ -179,6 +187,7 @@ final class TagFolder: LinkFolder {
     }
 
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
+        if indexer.isBehind, linkedBefore(name, caller).contains(where: { shared.take(tags, from: $0, caller) }) { return }
         let item = try child(name, caller)
         guard let link = item as? VirtualLink else { throw .isDirectory }
         try shared.remove(tags, from: link.document, caller)

@@ -20,11 +20,13 @@ extension TagFolders {
     }
 
     func removeTag(_ tag: Tag, _ caller: Credentials) throws(Errno) {
-        indexer.catchUp()
-        guard !hasEntries(tag, for: caller) else { throw .directoryNotEmpty }
-        try changing { () throws(IndexError) in try indexer.index.stopKeepingTag(tag, by: keeping(caller)) }
-        // Best effort: the removal itself was done.
-        try? indexer.index.recordRemoval(of: tag, by: UserID(caller.uid), at: Timestamp(nanoseconds: Clock.now))
+        // `rm -r` removes the folder right after its links, and need not wait until the index has taken all of them.
+        if !indexer.isBehind || !indexer.isEmptied(tag) {
+            indexer.catchUp()
+            guard !hasEntries(tag, for: caller) else { throw .directoryNotEmpty }
+        }
+        indexer.noteDropped(tag, by: caller, keeper: keeping(caller))
+        noteChange()
     }
 
     /// Adds tags to documents, and removes others. Returns those for which that failed.
@@ -46,6 +48,14 @@ extension TagFolders {
         try tags.change(path, caller) { $0.filter { !removed.contains($0) } }
         indexer.noteTaken(removed, from: path, by: caller, canBeUndone: true)
         noteChange()
+    }
+
+    /// As `remove`, if the document has all of the tags and the caller may read it, and without waiting for the index. Whether it was done.
+    func take(_ removed: [Tag], from path: StorePath, _ caller: Credentials) -> Bool {
+        guard tags.take(removed, from: path, caller) else { return false }
+        indexer.noteTaken(removed, from: path, by: caller, canBeUndone: true)
+        noteChange()
+        return true
     }
 
     func swap(_ old: [Tag], for new: [Tag], on path: StorePath, _ caller: Credentials) throws(Errno) {
@@ -98,13 +108,9 @@ extension TagFolders {
         guard let batch = try? indexer.index.lastTagRemovalBatch(of: UserID(caller.uid)) else { return nil }
         try keep(batch.tags, caller)
         var restored = 0
-        for removal in batch.removals {
-            do throws(Errno) {
-                try tags.add(removal.tags, to: removal.document.path, caller)
-                restored += 1
-            } catch {
-                // The document went, or is no longer the caller's.
-            }
+        for (added, removals) in Dictionary(grouping: batch.removals, by: \.tags) {
+            // Of those that fail the document went, or is no longer the caller's.
+            restored += removals.count - tags.add(added, to: removals.map(\.document.path), caller).count
         }
         try changing { () throws(IndexError) in try indexer.index.clearBatch(batch.id) }
         return restored

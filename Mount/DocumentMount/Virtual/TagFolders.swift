@@ -76,6 +76,11 @@ final class TagFolders: Sendable {
         (try? indexer.index.isKept(nestedIn: tag, orItself: orItself, by: keeping(caller))) == true
     }
 
+    /// Whether the caller keeps a tag, as far as is known without waiting for the index.
+    func isKeptForNow(_ tag: Tag, by caller: Credentials) -> Bool {
+        !indexer.isDropping(tag) && (indexer.isTaken(tag, by: caller) || isKept(nestedIn: tag, orItself: true, by: caller))
+    }
+
     /// Whose keeping of tags the caller sees and ends: their own, or with nil everyone's.
     func keeping(_ caller: Credentials) -> UserID? { access.isUnlimited(caller) ? nil : UserID(caller.uid) }
 

@@ -6,16 +6,13 @@ import SystemPackage
 struct ResolvedFolders {
     private var known: [[UInt8]: [UInt8]] = [:]
 
-    /// The canonical path of what is there; nil if nothing is, or it cannot be reached.
-    mutating func resolve(_ path: [UInt8]) -> [UInt8]? {
+    /// The canonical path of what is there, if it is no link: that is not looked at. Nil if nothing can be there.
+    mutating func place(of path: [UInt8]) -> [UInt8]? {
         let slash = UInt8(ascii: "/")
         let cut = path.lastIndex(of: slash)
         let name = Array(path.dropFirst(cut.map { $0 + 1 } ?? 0))
         let parent = cut.map { $0 == 0 ? [slash] : Array(path.prefix($0)) } ?? [UInt8(ascii: ".")]
-        var status = stat()
-        guard !name.isEmpty, name != [UInt8(ascii: ".")], name != Array("..".utf8), withCString(path, { lstat($0, &status) }) == 0,
-            status.st_mode & S_IFMT != S_IFLNK
-        else { return try? CanonicalPath.resolve(path) }
+        guard !name.isEmpty, name != [UInt8(ascii: ".")], name != Array("..".utf8) else { return try? CanonicalPath.resolve(path) }
         if let folder = known[parent] { return CanonicalPath.join(folder, name) }
         guard let folder = try? CanonicalPath.resolve(parent) else { return nil }
         known[parent] = folder

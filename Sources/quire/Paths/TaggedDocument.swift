@@ -31,31 +31,21 @@ struct TaggedDocument {
     /// Adds tags to documents, and removes others. Goes on after a failure, and fails in the end. Those in a mount are changed by its daemon,
     /// many at once.
     static func change(_ paths: [PathArgument], adding: [Tag] = [], removing: [Tag] = []) throws(CommandFailure) {
-        var (failures, others): ([String], [PathArgument]) = ([], [])
-        var inMounts: [MountTable.Entry: [DocumentPath: PathArgument]] = [:]
         let table = MountTable.current()
         var folders = ResolvedFolders()
-        for path in paths {
-            guard let place = folders.resolve(path.bytes), let mount = table.holding(place), mount.isQuire else {
-                others.append(path)
-                continue
-            }
-            inMounts[mount, default: [:]][DocumentPath(place)] = path
-        }
-        for (mount, documents) in inMounts {
-            let failed = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in
-                var failed: [PathFailure] = []
-                for part in parts(of: documents.keys) {
-                    failed += try service.call(MountInterface.changeTags, .init(part, add: adding.map(\.text), remove: removing.map(\.text))).failures
-                }
-                return failed
-            }
-            for failure in failed {
-                guard let path = documents[failure.path] else { continue }
-                if failure.claimed == true { others.append(path) } else { failures.append("\(shown(path.bytes)): \(failure.message)") }
+        let first = try ask(for: paths, in: table, adding: adding, removing: removing) { folders.place(of: $0) }
+        // Whether a path leads through a link at its end is looked at only now: each look is a system call.
+        var (links, failures): ([PathArgument], [String]) = ([], [])
+        for (path, failure) in first.failed {
+            do throws(Errno) {
+                if try CanonicalPath.resolve(path.bytes) == failure.path.bytes { failures.append("\(shown(path.bytes)): \(failure.message)") } else { links.append(path) }
+            } catch {
+                failures.append("\(shown(path.bytes)): \(error)")
             }
         }
-        for path in others {
+        let second = try ask(for: first.elsewhere + links, in: table, adding: adding, removing: removing) { try? CanonicalPath.resolve($0) }
+        failures += second.failed.map { "\(shown($0.path.bytes)): \($0.failure.message)" }
+        for path in first.claimed + second.claimed + second.elsewhere {
             do throws(CommandFailure) {
                 guard let document = try open(path) else {
                     throw CommandFailure("\(shown(path.bytes)): is a folder; tags are for documents")
@@ -71,6 +61,44 @@ struct TaggedDocument {
             }
         }
         if !failures.isEmpty { throw CommandFailure(failures.joined(separator: "\nquire: ")) }
+    }
+
+    /// What became of paths that daemons were asked to change.
+    private struct Answer {
+        var failed: [(path: PathArgument, failure: PathFailure)] = []
+        /// A claim decides by the process that changes them.
+        var claimed: [PathArgument] = []
+        /// In no mount.
+        var elsewhere: [PathArgument] = []
+    }
+
+    /// Has the daemons of mounts change the documents at the places that `resolve` tells.
+    private static func ask(
+        for paths: [PathArgument], in table: MountTable, adding: [Tag], removing: [Tag], at resolve: ([UInt8]) -> [UInt8]?
+    ) throws(CommandFailure) -> Answer {
+        var answer = Answer()
+        var inMounts: [MountTable.Entry: [DocumentPath: PathArgument]] = [:]
+        for path in paths {
+            guard let place = resolve(path.bytes), let mount = table.holding(place), mount.isQuire else {
+                answer.elsewhere.append(path)
+                continue
+            }
+            inMounts[mount, default: [:]][DocumentPath(place)] = path
+        }
+        for (mount, documents) in inMounts {
+            let failed = try MountLocator.ask(mount) { (service) throws(ServiceCallError) in
+                var failed: [PathFailure] = []
+                for part in parts(of: documents.keys) {
+                    failed += try service.call(MountInterface.changeTags, .init(part, add: adding.map(\.text), remove: removing.map(\.text))).failures
+                }
+                return failed
+            }
+            for failure in failed {
+                guard let path = documents[failure.path] else { continue }
+                if failure.claimed == true { answer.claimed.append(path) } else { answer.failed.append((path, failure)) }
+            }
+        }
+        return answer
     }
 
     /// What fits into a message, which has a megabyte at most: in JSON a byte of a path may take six.
