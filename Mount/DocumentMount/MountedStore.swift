@@ -26,6 +26,7 @@ public final class MountedStore: Sendable {
     let search: StoreSearch
     let liveSearches: LiveSearches
     let grants: Grants
+    let grantAnnouncer: GrantAnnouncer
     /// Nil until it is needed. Held while it is read or made, once.
     let bookmarkKey = Mutex<BookmarkKey?>(nil)
     let versions: VersionStore
@@ -105,6 +106,7 @@ public final class MountedStore: Sendable {
         }
 
         virtualTree = VirtualTree(before: fileSystem, virtualFolders)
+        grantAnnouncer = GrantAnnouncer(grants, files: fileSystem, events: events, log: log)
         grants.onEnd = { [fileSystem] in fileSystem.remove($0.files.take()) }
         fileSystem.grantedFiles = { [grants] in grants.takeFiles(in: $0) }
         if let thumbnails = virtualTree.thumbnails { indexer.index.follow { thumbnails.follow($0) } }
@@ -114,7 +116,7 @@ public final class MountedStore: Sendable {
         tuning.sharesByUser = privileges.actsForCallers
         do throws(Errno) {
             session = try FuseSession(
-                fileSystem: ScopedTree(before: ReplayRequests(before: virtualTree), grants), options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
+                fileSystem: ScopedTree(before: ReplayRequests(before: virtualTree), grants, grantAnnouncer), options: self.configuration.fuseOptions, tuning: tuning, limits: shares)
             fileSystem.session.set(session)
         } catch {
             throw Self.refused(configuration, error)
@@ -157,7 +159,10 @@ public final class MountedStore: Sendable {
         fileSystem.saves.start()
         virtualTree.thumbnails?.start(at: session.place, configuration.startReplay)
         // On a read-only mount the kernel lets nobody do what is to be replayed.
-        if !isReadOnly { fileSystem.replay.start() }
+        if !isReadOnly {
+            fileSystem.replay.start()
+            grantAnnouncer.start(at: session.place, configuration.startReplay)
+        }
         fileSystem.coordinator.start({ [fileSystem] in fileSystem.prepareThread() }) { [fileSystem] in fileSystem.openAgain($0) }
         let starter = NamedThread("quire-start") { onReady() }
         let sweeper = isReadOnly ? nil : NamedThread("quire-sweep") { self.sweepLeftovers() }
@@ -167,6 +172,7 @@ public final class MountedStore: Sendable {
         sweeper?.join()
         watcher.withLock { $0.take() }?.stop()
         grants.removeAll()
+        grantAnnouncer.stop()
         search.texts?.stop()
         liveSearches.stop()
         virtualTree.thumbnails?.stop()

@@ -76,7 +76,7 @@ struct TagTable {
         let values: [Value] = [old.blob, range.lower, range.upper]
         // One statement for all: a value that is read, renamed and written back by statements of its own costs twice the time.
         let renamed = DatabaseFunction("renamed_tags", argumentCount: 1) { values in
-            Data.fromDatabaseValue(values[0]).map { value in Data(Tag.format(Tag.parse(Array(value)).map { $0.renamed(from: old, to: new) ?? $0 })) }
+            values.first.flatMap { Data.fromDatabaseValue($0) }.map { value in Data(Tag.format(Tag.parse(Array(value)).map { $0.renamed(from: old, to: new) ?? $0 })) }
         }
         db.add(function: renamed)
         defer { db.remove(function: renamed) }

@@ -9,11 +9,11 @@ extension Array where Element: Sendable {
         guard half >= 1_000 else { return body(self[...]) }
         let second = Locked<[Result]>([])
         let thread = try? NamedThread(starting: name) {
-            let results = body(self[half...])
+            let results = body(self.dropFirst(half))
             second.withLock { $0 = results }
         }
         guard let thread else { return body(self[...]) }
-        let first = body(self[..<half])
+        let first = body(self.prefix(half))
         thread.join()
         return first + second.withLock { $0 }
     }

@@ -29,6 +29,9 @@ final class EventHub: Sendable {
             case .process, .outside: nil
             }
         }
+
+        /// See `StoreEvent.view`.
+        var view: UInt32 { if case .caller(let caller) = self { caller.view } else { 0 } }
     }
 
     private struct PendingEvent {
@@ -361,7 +364,8 @@ final class EventHub: Sendable {
                 log.withLock {
                     _ = $0.append(
                         pending.kind, pending.path, from: pending.oldPath, document: document, time: pending.time,
-                        origin: origin, by: account(of: pending.actor), folder: pending.folder, oldFolder: pending.oldFolder, audience: pending.audience)
+                        origin: origin, by: account(of: pending.actor), folder: pending.folder, oldFolder: pending.oldFolder, audience: pending.audience,
+                        view: pending.actor.view)
                 }
             }
             for (places, account) in missed.places { log.withLock { $0.lose(places, by: account) } }

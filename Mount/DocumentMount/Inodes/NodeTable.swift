@@ -82,6 +82,14 @@ final class NodeTable: Sendable {
         return node
     }
 
+    /// An entry that stands for what was never seen, so that its going, or moving, can be told.
+    func phantomEntry(type: mode_t) -> Entry {
+        let node = phantom(type: type)
+        return Entry(
+            node: id(of: node), generation: node.generation,
+            attributes: Attributes(status: Phantom.attributes(type, inode: node.identity.inode), validity: .none), validity: .none)
+    }
+
     private let phantoms = Atomic<UInt64>(0)
 
     /// The node of a file if the kernel knows it; counts no lookup.

@@ -54,7 +54,9 @@ final class ReplayRequests: FileSystemLayer {
             return try next.change(caller, node: node, handle: handle, to: changes)
         }
         let node = table.node(node)
-        return files.attributes(of: node, try locator.status(of: node))
+        // The kernel takes the attributes of a SETATTR's reply over, however old they are: it is to ask again. (A GETATTR's it does not, if it was
+        // told meanwhile that they have changed.)
+        return Attributes(status: files.attributes(of: node, try locator.status(of: node)).status, validity: .none)
     }
 
     func open(_ caller: Caller, node: NodeID, flags: Int32, reply: consuming Reply<OpenedFile>) {
@@ -128,7 +130,7 @@ final class ReplayRequests: FileSystemLayer {
             guard !isKnown(name, in: folder) else { return nil }
             replay.withCurrent { $0?.isLookedUp = true }
             if let found, isGone(found) { return ghost(of: found) }
-            return phantom(type)
+            return table.phantomEntry(type: type)
         }
     }
 
@@ -153,7 +155,7 @@ final class ReplayRequests: FileSystemLayer {
             entry = try files.lookUp(name, in: parent, folder, caller)
         } catch .noSuchFileOrDirectory {
             // It is gone again, or elsewhere, which is replayed next.
-            return phantom(type)
+            return table.phantomEntry(type: type)
         }
         let node = table.node(entry.node)
         guard entry.attributes.status.st_mode & S_IFMT == type else {
@@ -223,7 +225,7 @@ final class ReplayRequests: FileSystemLayer {
         if let found = locator.statusAtHand(of: node) {
             status = found
         } else {
-            status.st = attributesOfNothing(node.type, inode: node.identity.inode)
+            status.st = Phantom.attributes(node.type, inode: node.identity.inode)
             status.st.st_size = max(0, node.state.withLock { $0.told.size })
         }
         // It loses one; without any it would be gone for those who have it under another name.
@@ -231,24 +233,6 @@ final class ReplayRequests: FileSystemLayer {
         return Entry(
             node: table.id(of: node), generation: node.generation,
             attributes: Attributes(status: files.presented(status), validity: .none), validity: .none)
-    }
-
-    /// An entry that stands for what was never seen, so that its going, or moving, can be told.
-    private func phantom(_ type: mode_t) -> Entry {
-        let node = table.phantom(type: type)
-        let status = attributesOfNothing(type, inode: node.identity.inode)
-        return Entry(
-            node: table.id(of: node), generation: node.generation, attributes: Attributes(status: status, validity: .none),
-            validity: .none)
-    }
-
-    private func attributesOfNothing(_ type: mode_t, inode: UInt64) -> stat {
-        var status = stat()
-        status.st_ino = ino_t(inode)
-        status.st_mode = type | 0o700
-        status.st_nlink = 1
-        (status.st_uid, status.st_gid) = (geteuid(), getegid())
-        return status
     }
 }
 
@@ -258,4 +242,13 @@ final class Phantom: VirtualItem {
     var key: [UInt8] { [] }
     init(type: mode_t) { self.type = type }
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat { throw .noSuchFileOrDirectory }
+
+    static func attributes(_ type: mode_t, inode: UInt64) -> stat {
+        var status = stat()
+        status.st_ino = ino_t(inode)
+        status.st_mode = type | 0o700
+        status.st_nlink = 1
+        (status.st_uid, status.st_gid) = (geteuid(), getegid())
+        return status
+    }
 }

@@ -7,6 +7,7 @@ import SystemPackage
 /// Making, removing and moving what is inside a grant.
 extension ScopedTree {
     func makeNode(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t, device: dev_t) throws(Errno) -> Entry {
+        if let entry = try announcedMaking(name, in: parent, type: mode & S_IFMT, caller) { return entry }
         guard let scoped = try inside(parent, caller, writes: true) else {
             return try next.makeNode(caller, in: parent, name: name, mode: mode, device: device)
         }
@@ -16,6 +17,7 @@ extension ScopedTree {
     }
 
     func makeFolder(_ caller: Caller, in parent: NodeID, name: BorrowedName, mode: mode_t) throws(Errno) -> Entry {
+        if let entry = try announcedMaking(name, in: parent, type: S_IFDIR, caller) { return entry }
         guard let scoped = try inside(parent, caller, writes: true) else { return try next.makeFolder(caller, in: parent, name: name, mode: mode) }
         let entry = try files.makeFolder(scoped.caller, in: scoped.node, name: name, mode: mode)
         note(.appeared, name, in: scoped.node, isFolder: true, caller)
@@ -23,6 +25,7 @@ extension ScopedTree {
     }
 
     func makeSymbolicLink(_ caller: Caller, in parent: NodeID, name: BorrowedName, target: UnsafePointer<CChar>) throws(Errno) -> Entry {
+        if let entry = try announcedMaking(name, in: parent, type: S_IFLNK, caller) { return entry }
         guard let scoped = try inside(parent, caller, writes: true) else {
             return try next.makeSymbolicLink(caller, in: parent, name: name, target: target)
         }
@@ -46,6 +49,7 @@ extension ScopedTree {
     }
 
     func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
+        if announcer.isCaller(caller) { return try announcedRemoval(name, in: parent) }
         if let grant = try documentFolder(parent) { return try unlink(name, in: grant, caller) }
         guard let scoped = try inside(parent, caller, writes: true) else { return try next.unlink(caller, in: parent, name: name) }
         try files.unlink(scoped.caller, in: scoped.node, name: name)

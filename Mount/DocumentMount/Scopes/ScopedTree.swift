@@ -15,11 +15,12 @@ final class ScopedTree: FileSystemLayer {
     /// The last layer: no virtual folders are seen by a grant.
     let files: MountedFileSystem
     let grants: Grants
+    let announcer: GrantAnnouncer
 
-    init(before next: ReplayRequests, _ grants: Grants) {
+    init(before next: ReplayRequests, _ grants: Grants, _ announcer: GrantAnnouncer) {
         self.next = next
         files = next.next.next
-        self.grants = grants
+        (self.grants, self.announcer) = (grants, announcer)
     }
 
     var table: NodeTable { files.table }
@@ -52,6 +53,8 @@ final class ScopedTree: FileSystemLayer {
     func inside(_ node: NodeID, _ caller: Caller, writes: Bool = false) throws(Errno) -> (node: NodeID, caller: Caller, grant: Grant)? {
         guard case .inside(let grant, let target) = try place(node) else { return nil }
         if writes, grant.isReadOnly { throw .readOnlyFileSystem }
+        // It only tells of what was done.
+        if writes, announcer.isCaller(caller) { throw .resourceBusy }
         return (table.id(of: target), caller.within(grant), grant)
     }
 
@@ -74,9 +77,15 @@ final class ScopedTree: FileSystemLayer {
         switch place {
         case .elsewhere: next.lookup(caller, in: parent, name: name, reply: reply)
         case .top(let grant):
-            answer(reply) { () throws(Errno) in try entry(ofTop: grant, name, caller) }
+            answer(reply) { () throws(Errno) in
+                if let entry = try announcedEntry(name, in: nil, grant, caller) { return entry }
+                return try entry(ofTop: grant, name, caller)
+            }
         case .inside(let grant, let folder):
-            answer(reply) { () throws(Errno) in scoped(try files.lookup(caller.within(grant), in: folder, name: name), grant) }
+            answer(reply) { () throws(Errno) in
+                if let entry = try announcedEntry(name, in: folder, grant, caller) { return entry }
+                return scoped(try files.lookup(caller.within(grant), in: folder, name: name), grant)
+            }
         }
     }
 
@@ -92,6 +101,8 @@ final class ScopedTree: FileSystemLayer {
     }
 
     func change(_ caller: Caller, node: NodeID, handle: HandleID?, to changes: AttributeRequest) throws(Errno) -> Attributes {
+        // Times are set for the event alone.
+        if announcer.isCaller(caller), try inside(node, caller) != nil { return try attributes(caller, of: node, handle: nil) }
         guard let scoped = try inside(node, caller, writes: true) else { return try next.change(caller, node: node, handle: handle, to: changes) }
         let attributes = try files.change(scoped.caller, node: scoped.node, handle: handle, to: changes)
         noteAttributes(of: scoped.node, caller)

@@ -69,8 +69,11 @@ final class ScopedItem: VirtualItem {
     /// `ScopedTree` answers all requests for it.
     func attributes(_ caller: Credentials, inode: UInt64) throws(Errno) -> stat { throw .staleNFSFileHandle }
 
-    /// Of the kernel's node: on a device that no file has.
-    var nodeIdentity: FileIdentity {
+    /// Of the kernel's node.
+    var nodeIdentity: FileIdentity { Self.identity(of: target, by: grant) }
+
+    /// On a device that no file has.
+    static func identity(of target: Node, by grant: Grant) -> FileIdentity {
         FileIdentity(device: .max, inode: target.generation | 1 << 61, birth: Int64(grant.number) + 1)
     }
 }

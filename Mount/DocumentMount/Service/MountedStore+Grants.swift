@@ -18,7 +18,9 @@ extension MountedStore {
             let held = try fileSystem.held(inside)
             // The one that the user may read, and not another that has the path a moment later.
             guard held.last?.node.identity == FileIdentity(of: readable) else { throw .staleNFSFileHandle }
-            return shown(try grants.make(of: held, in: fileSystem.table, by: caller, isReadOnly: readOnly, seconds: seconds))
+            let grant = try grants.make(of: held, in: fileSystem.table, by: caller, isReadOnly: readOnly, seconds: seconds)
+            if !isReadOnly { grantAnnouncer.begin() }
+            return shown(grant)
         } catch .diskQuotaExceeded {
             throw .failed("you have made as many grants as you may; `quire status` has the bounds (grants)")
         } catch {

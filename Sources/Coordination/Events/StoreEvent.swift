@@ -54,12 +54,15 @@ public struct StoreEvent: Hashable, Sendable {
     public let oldFolder: FileIdentity?
     /// The one user, besides root and who mounted, who is told; nil: whoever may list the folder.
     public let audience: UInt32?
+    /// The number of the grant by which it was done; 0: by none.
+    public let view: UInt32
 
     public init(
         sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, time: Int64, origin: Origin,
-        folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil, audience: UInt32? = nil
+        folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil, audience: UInt32? = nil, view: UInt32 = 0
     ) {
         self.audience = audience
+        self.view = view
         self.sequence = sequence
         self.kind = kind
         self.document = document

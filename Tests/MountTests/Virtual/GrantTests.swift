@@ -238,6 +238,34 @@ extension MountTests {
             }
         }
 
+        /// By other paths, by another grant, and beneath the mount.
+        @Test(arguments: Account.allCases)
+        func watchesInAGrantHearOfWhatIsDoneElsewhere(account: Account) throws {
+            try withMount(account, prepare: Self.store) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell(
+                    """
+                    folder=$(quire grant d); document=$(quire grant --read-only other); another=$(quire grant d)
+                    inotifywait -q -m -r -e create,close_write,delete,attrib --format '%f %e' "$folder" "$(dirname "$document")" >>"$T/events" & watch=$!
+                    heard() { eventually grep -qx "$1" "$T/events"; : >"$T/events"; }
+                    watches() { [ "$(cat /proc/$watch/fdinfo/* 2>/dev/null | grep -c '^inotify wd')" -ge 3 ]; }; eventually watches
+                    echo two >d/doc; heard 'doc CLOSE_WRITE,CLOSE'; [ "$(cat "$folder/doc")" = two ]
+                    echo new >d/new; heard 'new CREATE'
+                    echo more >d/.new; mv d/.new d/new; heard 'new CLOSE_WRITE,CLOSE'; [ "$(cat "$folder/new")" = more ]
+                    mv d/new d/sub/moved; heard 'new DELETE'; [ ! -e "$folder/new" ]
+                    chmod 600 d/sub/moved; heard 'moved ATTRIB'
+                    mkdir d/folder; heard 'folder CREATE,ISDIR'; rmdir d/folder; heard 'folder DELETE'
+                    echo x >"$another/own"; heard 'own CLOSE_WRITE,CLOSE'; rm "$another/own"; heard 'own DELETE'
+                    echo beneath >'\(mount.store)/d/beneath'; heard 'beneath CREATE'; rm '\(mount.store)/d/beneath'; heard 'beneath DELETE'
+                    echo changed >other; heard 'other CLOSE_WRITE,CLOSE'; [ "$(cat "$document")" = changed ]
+                    # What is done by the grant itself is told once.
+                    echo once >"$folder/once"; rm "$folder/once"; echo end >d/end; eventually grep -qx 'end CREATE' "$T/events"
+                    [ "$(grep -cx 'once DELETE' "$T/events")" = 1 ]
+                    kill $watch; ls d "$folder"
+                    """)
+            }
+        }
+
         /// Not even a user who has learned the token.
         @Test func itIsItsOwnersAlone() throws {
             try withMount(prepare: Self.store) { (mount: Mount) throws in
