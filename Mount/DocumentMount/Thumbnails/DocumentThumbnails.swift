@@ -117,10 +117,16 @@ final class DocumentThumbnails: Sendable {
         guard let status = try? FileStatus(of: held), ThumbnailVersion(status) == version else { throw .staleNFSFileHandle }
     }
 
-    /// The picture there is, be it of an earlier version. - Parameter validity: asked for later if left out.
-    func anyEntry(of path: StorePath, _ status: cl_status, _ size: ThumbnailSize, validity: CacheTime? = nil) -> ThumbnailEntry? {
+    /// The picture there is, be it of an earlier version. Most documents have none, so that nothing else is asked of them.
+    /// - Parameters:
+    ///   - validity: asked for later if left out.
+    ///   - status: the document's; nil: it is not to have a picture.
+    func anyEntry(
+        of path: StorePath, _ size: ThumbnailSize, validity: @autoclosure () -> CacheTime? = nil, _ status: () -> cl_status?
+    ) -> ThumbnailEntry? {
         let uri = uri(of: path)
-        return cache.anyEntry(of: uri, size).map { ThumbnailEntry(self, path, size, uri: uri, status, $0, validity: validity) }
+        guard let picture = cache.anyEntry(of: uri, size), let status = status() else { return nil }
+        return ThumbnailEntry(self, path, size, uri: uri, status, picture, validity: validity())
     }
 
     /// For one second the kernel needs not ask: changes made through the mount void what it has at once, and what is opened is
@@ -149,7 +155,7 @@ final class DocumentThumbnails: Sendable {
         else { return }
         for path in event.paths {
             for size in ThumbnailSize.allCases {
-                guard let entry = anyEntry(of: path, cl_status(), size), let node = table.known(entry.identity) else { continue }
+                guard let entry = anyEntry(of: path, size, { cl_status() }), let node = table.known(entry.identity) else { continue }
                 notifier.attributesChangedNow(of: table.id(of: node))
             }
         }

@@ -108,10 +108,11 @@ final class ThumbnailFolder: VirtualItem {
             let path = folder.appending(item.name)
             // A package is shown as one document.
             if item.isFolder, !service.packages.isPackage(item.name) { folders.append((item.name, ThumbnailFolder(service, size, path))) }
-            guard let shown = Self.name(of: item.name), !namesOfFolders.contains(shown), let status = held.status(of: item.name),
-                DocumentThumbnails.mayBeRendered(status), let entry = service.anyEntry(of: path, status, size, validity: service.validity(of: item.name, in: held))
-            else { continue }
-            rendered.append((shown, path, entry))
+            guard let shown = Self.name(of: item.name), !namesOfFolders.contains(shown) else { continue }
+            let entry = service.anyEntry(of: path, size, validity: service.validity(of: item.name, in: held)) {
+                held.status(of: item.name).flatMap { DocumentThumbnails.mayBeRendered($0) ? $0 : nil }
+            }
+            if let entry { rendered.append((shown, path, entry)) }
         }
         // They are there: nothing need be asked for who may read all.
         if !service.access.isUnlimited(caller) { rendered = zip(rendered, service.access.filter(rendered.map(\.path), caller)).filter(\.1).map(\.0) }

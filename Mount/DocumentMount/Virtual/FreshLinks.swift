@@ -4,48 +4,63 @@ import StorePrimitives
 /// Links that users have just made in a virtual folder, of which the index may have yet to be told: programs look at what they made, remove
 /// it, and `ln -sf` makes one under a passing name that is not its document's, and renames it. Leaf lock.
 final class FreshLinks: Sendable {
-    private struct Link {
+    private struct Key: Hashable {
         let folder: [UInt8]
         let name: EntryName
+    }
+    private struct Link {
         let document: StorePath
         let made: Int64
-
-        /// Whether the folder lists the document by another name.
-        var isPassing: Bool { document.lastName != name }
+        /// The folder lists the document by another name.
+        let isPassing: Bool
     }
-    /// The last ones of each user.
-    private let links = Locked<[uid_t: [Link]]>([:])
-    private static let mostLinks = 32
-    private static let mostUsers = 256
+    /// Of one user. When the newer ones are many, the older ones go.
+    private struct Links {
+        var newer: [Key: Link] = [:]
+        var older: [Key: Link] = [:]
+        var lastMade: Int64 = 0
+
+        func link(_ key: Key) -> Link? { newer[key] ?? older[key] }
+    }
+    private let links = Locked<[uid_t: Links]>([:])
+    private static let mostNewer = 2_048
+    /// Longer ones are left to the index, so that what is kept stays small.
+    private static let mostBytes = 512
+    private static let mostUsers = 16
     private static let lifetime: Int64 = 5_000_000_000
 
     func note(_ name: EntryName, in folder: [UInt8], to document: StorePath, by caller: Credentials) {
-        let now = Clock.now
+        let link = Link(document: document, made: Clock.now, isPassing: document.lastName != name)
+        guard link.isPassing || folder.count + document.bytes.count <= Self.mostBytes else { return }
         links.withLock { links in
-            if links.count >= Self.mostUsers, links[caller.uid] == nil, let oldest = links.min(by: { ($0.value.last?.made ?? 0) < ($1.value.last?.made ?? 0) }) {
-                links[oldest.key] = nil
-            }
-            if links[caller.uid, default: []].count >= Self.mostLinks { links[caller.uid]?.removeFirst() }
-            links[caller.uid, default: []].append(Link(folder: folder, name: name, document: document, made: now))
+            var own = links.removeValue(forKey: caller.uid) ?? Links()
+            if own.newer.count >= Self.mostNewer { (own.newer, own.older) = ([:], own.newer) }
+            own.newer[Key(folder: folder, name: name)] = link
+            own.lastMade = link.made
+            if links.count >= Self.mostUsers, let oldest = links.min(by: { $0.value.lastMade < $1.value.lastMade }) { links[oldest.key] = nil }
+            links[caller.uid] = own
         }
     }
 
-    /// The document that such a link of the caller's leads to.
-    /// - Parameter isPassing: none but one with a passing name.
+    /// The document that such a link of the caller's leads to. It may have been moved or lost its tag since.
+    /// - Parameter isPassing: none but one with a passing name, for a moment.
     func document(_ name: EntryName, in folder: [UInt8], of caller: Credentials, isPassing: Bool) -> StorePath? {
-        let now = Clock.now
+        let (now, key) = (Clock.now, Key(folder: folder, name: name))
         return links.withLock { links in
-            let link = links[caller.uid]?.last { $0.name == name && $0.folder == folder && ($0.isPassing || !isPassing) }
-            return link.flatMap { now - $0.made < Self.lifetime ? $0.document : nil }
+            guard let link = links[caller.uid]?.link(key) else { return nil }
+            if isPassing { return link.isPassing && now - link.made < Self.lifetime ? link.document : nil }
+            return link.document
         }
     }
 
     /// Whether there was such a link with a passing name, which is forgotten.
     func forget(_ name: EntryName, in folder: [UInt8], of caller: Credentials) -> Bool {
-        links.withLock { links in
-            let count = links[caller.uid]?.count
-            links[caller.uid]?.removeAll { $0.name == name && $0.folder == folder && $0.isPassing }
-            return links[caller.uid]?.count != count
+        let key = Key(folder: folder, name: name)
+        return links.withLock { links in
+            guard links[caller.uid]?.link(key)?.isPassing == true else { return false }
+            links[caller.uid]?.newer[key] = nil
+            links[caller.uid]?.older[key] = nil
+            return true
         }
     }
 }
