@@ -1,0 +1,15 @@
+import TestSupport
+import Testing
+
+extension MountTests {
+    struct OtherProgramsTests {
+        /// What `quire help from-other-programs` says of each command is so.
+        @Test(arguments: Account.allCases)
+        func theRowsOfTheHelpPageDoWhatTheySay(account: Account) throws {
+            try withMount(account, ["search-text=on"]) { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell(Products.text(of: "other-programs.sh"))
+            }
+        }
+    }
+}
