@@ -106,7 +106,7 @@ public final class MountedStore: Sendable {
         }
 
         virtualTree = VirtualTree(before: fileSystem, virtualFolders)
-        grantAnnouncer = GrantAnnouncer(grants, files: fileSystem, events: events, log: log)
+        grantAnnouncer = GrantAnnouncer(grants, files: fileSystem, events: events, accounts: shares.accounts, log: log)
         grants.onEnd = { [fileSystem] in fileSystem.remove($0.files.take()) }
         fileSystem.grantedFiles = { [grants] in grants.takeFiles(in: $0) }
         if let thumbnails = virtualTree.thumbnails { indexer.index.follow { thumbnails.follow($0) } }

@@ -45,6 +45,7 @@ final class EventHub: Sendable {
         /// Nil: to be found out.
         let origin: StoreEvent.Origin?
         let time: Int64
+        let replaces: Bool
 
         var isOutside: Bool { actor.user == nil }
 
@@ -132,10 +133,10 @@ final class EventHub: Sendable {
     /// - Parameters:
     ///   - folder: what `path` is in; nil: to be looked up.
     ///   - oldFolder: the same of `oldPath`.
-    ///   - audience: see `StoreEvent.audience`.
+    ///   - audience, replaces: see `StoreEvent`.
     func tell(
         _ kind: StoreEvent.Kind, _ path: StorePath, in folder: FileIdentity? = nil, from oldPath: StorePath? = nil,
-        in oldFolder: FileIdentity? = nil, by actor: Actor, to audience: uid_t? = nil
+        in oldFolder: FileIdentity? = nil, by actor: Actor, to audience: uid_t? = nil, replaces: Bool = false
     ) {
         guard Self.canBeNamed(path), oldPath.map(Self.canBeNamed) ?? true else {
             if audience == nil { tellOfFolder(kind, path, in: folder, from: oldPath, in: oldFolder, by: actor) }
@@ -149,7 +150,8 @@ final class EventHub: Sendable {
         }
         let pending = PendingEvent(
             kind: kind, path: path, oldPath: oldPath, folder: audience == nil ? known(folder, of: path) : nil,
-            oldFolder: known(oldFolder, of: oldPath), audience: audience, actor: actor, origin: origin, time: Clock.now)
+            oldFolder: known(oldFolder, of: oldPath), audience: audience, actor: actor, origin: origin, time: Clock.now,
+            replaces: replaces)
         let account = account(of: actor)
         let weight = StoreEvent.weight(path, oldPath)
         let wakes = state.withLock { state in
@@ -365,7 +367,7 @@ final class EventHub: Sendable {
                     _ = $0.append(
                         pending.kind, pending.path, from: pending.oldPath, document: document, time: pending.time,
                         origin: origin, by: account(of: pending.actor), folder: pending.folder, oldFolder: pending.oldFolder, audience: pending.audience,
-                        view: pending.actor.view)
+                        view: pending.actor.view, replaces: pending.replaces)
                 }
             }
             for (places, account) in missed.places { log.withLock { $0.lose(places, by: account) } }

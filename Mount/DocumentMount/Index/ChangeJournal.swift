@@ -111,7 +111,7 @@ final class ChangeJournal: Sendable {
             events.tell(replaces ? .changed : .appeared, new, in: to.0.identity, by: .caller(caller))
             return append(.written(new, caller, at: Clock.now))
         }
-        events.tell(.moved, new, in: to.0.identity, from: old, in: from.0.identity, by: .caller(caller))
+        events.tell(.moved, new, in: to.0.identity, from: old, in: from.0.identity, by: .caller(caller), replaces: replaces && !isFolder)
         // For who shows the document it is the same one, saved.
         if replaces, !isFolder { events.tell(.changed, new, in: to.0.identity, by: .caller(caller)) }
         var takesOverTarget = false
@@ -191,7 +191,7 @@ final class ChangeJournal: Sendable {
         state.withLock { state in for tag in tags where !state.events.isEmpty { state.takers[tag, default: []].insert(uid) } }
     }
 
-    /// Whether by what waits the user has taken a tag from a document, and so keeps it.
+    /// Whether by the queued events the user has taken a tag from a document, and so keeps it.
     func isTaken(_ tag: Tag, by uid: uid_t) -> Bool { state.withLock { $0.takers[tag]?.contains(uid) ?? false } }
 
     func tagDropped(_ tag: Tag, by uid: uid_t, keeper: uid_t?) {
@@ -199,7 +199,7 @@ final class ChangeJournal: Sendable {
         put(.tagDropped(tag, by: uid, keeper: keeper, at: Clock.now), about: tag.components)
     }
 
-    /// The documents that have lost a tag by what waits. Nil if more than that waits, so that others may have it then. O(events).
+    /// The documents that have lost a tag by the queued events. Nil if other events are queued, by which documents may get it. O(events).
     func documents(losing tag: Tag) -> Set<StorePath>? {
         state.withLock { state in
             var (losing, changed): (Set<StorePath>, Set<StorePath>) = ([], [])

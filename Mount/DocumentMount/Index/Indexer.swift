@@ -30,7 +30,7 @@ final class Indexer: @unchecked Sendable {
     /// Rank 0: batches are applied one after another.
     private let processing = ThreadLock()
     /// Tags that users have removed, as far as the index has yet to be told. Leaf.
-    private let dropping = Locked<Set<Tag>>([])
+    private let dropping = Locked<[Tag: Int]>([:])
     /// Whether events that the journal has no more are on their way to the index.
     private let isTaking = Atomic<Bool>(false)
     /// Guarded by `processing`.
@@ -164,9 +164,13 @@ final class Indexer: @unchecked Sendable {
         journal.tagsTaken(tags, from: path, by: caller.uid, canBeUndone: canBeUndone)
     }
 
-    /// A user removed a tag: see `IndexUpdate.tagDropped`.
-    func noteDropped(_ tag: Tag, by caller: Credentials, keeper: UserID?) {
-        dropping.withLock { _ = $0.insert(tag) }
+    /// A user removed a tag: see `IndexUpdate.tagDropped`. Told to the index at once, and once more after what waits: it may be that the user took
+    /// the tag from a document, and so keeps it.
+    func drop(_ tag: Tag, by caller: Credentials, keeper: UserID?) throws(Errno) {
+        let (user, time) = (UserID(caller.uid), Timestamp(nanoseconds: Clock.now))
+        try ask { (index) throws(IndexError) in try index.apply([.tagDropped(tag, by: user, keeper: keeper, at: time)]) }
+        guard isBehind else { return }
+        dropping.withLock { $0[tag, default: 0] += 1 }
         journal.tagDropped(tag, by: caller.uid, keeper: keeper?.rawValue)
     }
 
@@ -174,9 +178,9 @@ final class Indexer: @unchecked Sendable {
     func isTaken(_ tag: Tag, by caller: Credentials) -> Bool { journal.isTaken(tag, by: caller.uid) }
 
     /// Whether a user has removed a tag, of which the index has yet to be told.
-    func isDropping(_ tag: Tag) -> Bool { dropping.withLock { $0.contains(tag) } }
+    func isDropping(_ tag: Tag) -> Bool { dropping.withLock { $0[tag] != nil } }
 
-    /// Whether what the index has yet to take leaves no document with a tag, nor any tag nested in it. False also where only taking it would
+    /// Whether the events that the index has yet to take leave no document with a tag, nor any tag nested in it. False also where only taking it would
     /// tell.
     func isEmptied(_ tag: Tag) -> Bool {
         processing.withLock {
@@ -248,7 +252,13 @@ final class Indexer: @unchecked Sendable {
             }
             guard batch.changes.count >= Self.batchLimit else { continue }
             commit(batch.takeChanges())
-            if deadline.load(ordering: .relaxed) < cl_monotonic_ns() { break }
+            if deadline.load(ordering: .relaxed) < cl_monotonic_ns() {
+                // No scan makes up for these.
+                for case .tagDropped(let tag, let uid, let keeper, let time) in events {
+                    batch.note(.tagDropped(tag, by: UserID(uid), keeper: keeper.map { UserID($0) }, at: Timestamp(nanoseconds: time)))
+                }
+                break
+            }
         }
         for use in classifier.settle(now: now) {
             batch.add(.used(use.path, by: use.user, at: use.time, written: false))
@@ -258,7 +268,14 @@ final class Indexer: @unchecked Sendable {
     }
 
     private func noteTold(of events: [ChangeJournal.Event]) {
-        for case .tagDropped(let tag, _, _, _) in events { dropping.withLock { _ = $0.remove(tag) } }
+        for event in events {
+            switch event {
+            case .tagDropped(let tag, _, _, _): dropping.withLock { dropping in dropping[tag] = dropping[tag].flatMap { $0 > 1 ? $0 - 1 : nil } }
+            // It stands for events that were not kept, of all kinds.
+            case .overflow: dropping.withLock { $0 = [:] }
+            default: break
+            }
+        }
     }
 
     private func commit(_ changes: [IndexUpdate]) {

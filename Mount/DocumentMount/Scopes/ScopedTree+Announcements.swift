@@ -6,7 +6,7 @@ import SystemPackage
 /// Answers to the process that tells programs in a grant of what was done by other paths (`GrantAnnouncer`): what it asks for is answered
 /// as done if it is what is told at this moment, else refused; nothing is carried out. The kernel keeps no names in grants.
 extension ScopedTree {
-    /// What the process is to find under a name; nil: what all programs find.
+    /// The entry that the process finds under a name; nil: the one that all programs find.
     func announcedEntry(_ name: BorrowedName, in folder: Node?, _ grant: Grant, _ caller: Caller) throws(Errno) -> Entry? {
         guard announcer.isCaller(caller) else { return nil }
         switch announcer.change(of: name, in: folder, of: grant) {
@@ -28,12 +28,16 @@ extension ScopedTree {
             forget(entry.node, count: 1)
             throw .resourceBusy
         }
+        // No program has found it yet: what is made in it is not repeated until one does (`scoped`).
+        let node = table.node(entry.node)
+        if node.isFolder { node.isOnlyReplayed.store(true, ordering: .relaxed) }
         return entry
     }
 
-    func announcedRemoval(_ name: BorrowedName, in parent: NodeID) throws(Errno) {
+    func announcedRemoval(_ name: BorrowedName, in parent: NodeID, _ caller: Caller) throws(Errno) {
         let (grant, folder) = try announcedPlace(parent)
-        guard case .gone = announcer.change(of: name, in: folder, of: grant) else { throw .resourceBusy }
+        guard case .gone = announcer.change(of: name, in: folder, of: grant), try !isThere(name, in: folder, grant, caller)
+        else { throw .resourceBusy }
     }
 
     private func announcedPlace(_ folder: NodeID) throws(Errno) -> (Grant, folder: Node?) {

@@ -49,7 +49,7 @@ extension ScopedTree {
     }
 
     func unlink(_ caller: Caller, in parent: NodeID, name: BorrowedName) throws(Errno) {
-        if announcer.isCaller(caller) { return try announcedRemoval(name, in: parent) }
+        if announcer.isCaller(caller) { return try announcedRemoval(name, in: parent, caller) }
         if let grant = try documentFolder(parent) { return try unlink(name, in: grant, caller) }
         guard let scoped = try inside(parent, caller, writes: true) else { return try next.unlink(caller, in: parent, name: name) }
         try files.unlink(scoped.caller, in: scoped.node, name: name)

@@ -84,7 +84,9 @@ final class ScopedTree: FileSystemLayer {
         case .inside(let grant, let folder):
             answer(reply) { () throws(Errno) in
                 if let entry = try announcedEntry(name, in: folder, grant, caller) { return entry }
-                return scoped(try files.lookup(caller.within(grant), in: folder, name: name), grant)
+                let entry = scoped(try files.lookup(caller.within(grant), in: folder, name: name), grant)
+                if entry.node != .none, !announcer.isCaller(caller) { table.node(entry.node).isOnlyReplayed.store(false, ordering: .relaxed) }
+                return entry
             }
         }
     }

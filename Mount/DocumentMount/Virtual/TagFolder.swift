@@ -30,10 +30,9 @@ final class TagFolder: LinkFolder {
     func child(_ name: EntryName, _ caller: Credentials) throws(Errno) -> any VirtualItem {
         // A program that changes one document after another (`rm -r`, `mv`, `ln -s`) need not wait until the index has taken each change.
         if indexer.isBehind {
-            for document in linkedBefore(name, caller) {
-                if let modified = shared.tags.modified(of: document, tagged: tags, caller) { return link(document, modified) }
-            }
+            if let document = shown(name, caller), let link = current(document, caller) { return link }
             if let tag = try? nested(name), shared.isKeptForNow(tag, by: caller) { return folder(tag, name) }
+            if let document = made(name, caller), let link = current(document, caller) { return link }
         }
         let isUpToDate = catchUp(about: name)
         if isUpToDate, let item = cache.shownBefore(of: key, for: caller)?[name], let item = current(item, caller) { return item }
@@ -44,12 +43,13 @@ final class TagFolder: LinkFolder {
         throw .noSuchFileOrDirectory
     }
 
-    /// The documents that the name stood for when the caller made a link of it, or saw a list.
-    private func linkedBefore(_ name: EntryName, _ caller: Credentials) -> [StorePath] {
-        let made = shared.freshLinks.document(name, in: key, of: caller, isPassing: false)
-        let shown = cache.shownBefore(of: key, for: caller, evenIfValid: true)?[name] as? VirtualLink
-        return [made, shown?.document].compactMap { $0 }
+    /// The document that the name stood for in the last list that the caller saw.
+    private func shown(_ name: EntryName, _ caller: Credentials) -> StorePath? {
+        (cache.shownBefore(of: key, for: caller, evenIfValid: true)?[name] as? VirtualLink)?.document
     }
+
+    /// The document that the caller has just made a link to, under this name.
+    private func made(_ name: EntryName, _ caller: Credentials) -> StorePath? { shared.freshLinks.document(name, in: key, of: caller, isPassing: false) }
 
     /// Brings the index up to what concerns a name in this folder. Whether it is up to date, as it must be for lists: one of equal names has
     /// its number by its place among them, and a name may be that of several tags.
@@ -100,8 +100,12 @@ final class TagFolder: LinkFolder {
             guard let tag = folder.tags.first, shared.isShown(tag, to: caller) else { return nil }
             return folder
         }
-        guard let link = item as? VirtualLink, let modified = shared.tags.modified(of: link.document, tagged: tags, caller) else { return nil }
-        return self.link(link.document, modified)
+        return (item as? VirtualLink).flatMap { current($0.document, caller) }
+    }
+
+    /// The link to a document that has the folder's tags; nil if it has not, or the caller may not know of it.
+    private func current(_ document: StorePath, _ caller: Credentials) -> VirtualLink? {
+        shared.tags.modified(of: document, tagged: tags, caller).map { link(document, $0) }
     }
 
     /// What a list made now would have under a name, by some queries of the index.
@@ -187,7 +191,11 @@ final class TagFolder: LinkFolder {
     }
 
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
-        if indexer.isBehind, linkedBefore(name, caller).contains(where: { shared.take(tags, from: $0, caller) }) { return }
+        if indexer.isBehind {
+            if let document = shown(name, caller), shared.take(tags, from: document, caller) { return }
+            let isTag = (try? nested(name)).map { shared.isKeptForNow($0, by: caller) } ?? false
+            if !isTag, let document = made(name, caller), shared.take(tags, from: document, caller) { return }
+        }
         let item = try child(name, caller)
         guard let link = item as? VirtualLink else { throw .isDirectory }
         try shared.remove(tags, from: link.document, caller)

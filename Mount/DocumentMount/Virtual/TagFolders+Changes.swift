@@ -25,8 +25,8 @@ extension TagFolders {
             indexer.catchUp()
             guard !hasEntries(tag, for: caller) else { throw .directoryNotEmpty }
         }
-        indexer.noteDropped(tag, by: caller, keeper: keeping(caller))
-        noteChange()
+        defer { noteChange() }
+        try indexer.drop(tag, by: caller, keeper: keeping(caller))
     }
 
     /// Adds tags to documents, and removes others. Returns those for which that failed.

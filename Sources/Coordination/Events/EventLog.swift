@@ -73,12 +73,12 @@ public struct EventLog: Sendable {
     public mutating func append(
         _ kind: StoreEvent.Kind, _ path: StorePath, from oldPath: StorePath? = nil, document: Int64? = nil, time: Int64,
         origin: StoreEvent.Origin, by user: UInt32? = nil, folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil,
-        audience: UInt32? = nil, view: UInt32 = 0
+        audience: UInt32? = nil, view: UInt32 = 0, replaces: Bool = false
     ) -> StoreEvent {
         lastSequence += 1
         let event = StoreEvent(
             sequence: lastSequence, kind: kind, document: document, path: path, oldPath: oldPath, time: time,
-            origin: origin, folder: folder, oldFolder: oldFolder, audience: audience, view: view)
+            origin: origin, folder: folder, oldFolder: oldFolder, audience: audience, view: view, replaces: replaces)
         while used(by: user) >= mostOfUser { loseOldest(of: user) }
         while inUse >= mostOfAll, start < entries.count, let most = counts.max(by: { $0.value < $1.value }) {
             if most.value > 2 * mostOfAll / counts.count { loseOldest(of: most.key) } else { lose(at: start, of: entries[start].user) }

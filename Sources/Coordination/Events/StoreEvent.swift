@@ -56,12 +56,15 @@ public struct StoreEvent: Hashable, Sendable {
     public let audience: UInt32?
     /// The number of the grant by which it was done; 0: by none.
     public let view: UInt32
+    /// Of `.moved`: another document had the name, and `.changed` is told next.
+    public let replaces: Bool
 
     public init(
         sequence: UInt64, kind: Kind, document: Int64?, path: StorePath, oldPath: StorePath?, time: Int64, origin: Origin,
-        folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil, audience: UInt32? = nil, view: UInt32 = 0
+        folder: FileIdentity? = nil, oldFolder: FileIdentity? = nil, audience: UInt32? = nil, view: UInt32 = 0, replaces: Bool = false
     ) {
         self.audience = audience
+        self.replaces = replaces
         self.view = view
         self.sequence = sequence
         self.kind = kind

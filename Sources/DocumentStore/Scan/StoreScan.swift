@@ -28,6 +28,10 @@ public final class StoreScan: Sendable {
     private let store: SharedStore
     private let start: StorePath
     private let batchSize: Int
+    /// Of a folder with more entries than this the documents are delivered by name, `mostNames` of them at a time: a file system lists them in
+    /// an order in which each would change another page of an index of names.
+    private static let fewNames = 2_000
+    private static let mostNames = 100_000
     private let packages: Packages?
     private let folders = Atomic(0)
     private let documents = Atomic(0)
@@ -73,6 +77,29 @@ public final class StoreScan: Sendable {
         batch.reserveCapacity(batchSize)
         var unreadableFiles = 0
         var goOn = true
+        var names: [(name: EntryName, isPackage: Bool)] = []
+        func read(_ folder: FolderWalk.Visit) {
+            if names.count > Self.fewNames { names.sort { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) } }
+            defer { names.removeAll(keepingCapacity: true) }
+            for (name, isPackage) in names where goOn {
+                let found: FileFacts?
+                do throws(Errno) {
+                    found = try name.withCString { (cString) throws(Errno) in
+                        try reader.read(cString, in: folder.descriptor, isPackage: isPackage) { folder.path.appending(name) }
+                    }
+                } catch {
+                    if error != .noSuchFileOrDirectory { unreadableFiles += 1 }
+                    continue
+                }
+                guard let found else { continue }
+                batch.append(found.isMeasured ? found : measured(found))
+                documents.add(1, ordering: .relaxed)
+                if batch.count == batchSize {
+                    goOn = deliver(batch) && !isStopped.load(ordering: .relaxed)
+                    batch.removeAll(keepingCapacity: true)
+                }
+            }
+        }
         while goOn, !isStopped.load(ordering: .relaxed), let folder = try walk.next() {
             walk.list(folder) { name, kind in
                 guard kind == .file || kind == .package else { return true }
@@ -81,23 +108,11 @@ public final class StoreScan: Sendable {
                     unreadableFiles += 1
                     return true
                 }
-                do throws(Errno) {
-                    let found = try reader.read(name, in: folder.descriptor, isPackage: kind == .package) {
-                        folder.path.appending(EntryName(copying: name))
-                    }
-                    guard let found else { return true }
-                    batch.append(found.isMeasured ? found : measured(found))
-                } catch {
-                    if error != .noSuchFileOrDirectory { unreadableFiles += 1 }
-                    return true
-                }
-                documents.add(1, ordering: .relaxed)
-                if batch.count == batchSize {
-                    goOn = deliver(batch) && !isStopped.load(ordering: .relaxed)
-                    batch.removeAll(keepingCapacity: true)
-                }
+                names.append((EntryName(copying: name), kind == .package))
+                if names.count == Self.mostNames { read(folder) }
                 return goOn
             }
+            read(folder)
             folders.add(1, ordering: .relaxed)
             skipped.store(walk.skipped + unreadableFiles, ordering: .relaxed)
         }

@@ -63,7 +63,7 @@ struct TaggedDocument {
         if !failures.isEmpty { throw CommandFailure(failures.joined(separator: "\nquire: ")) }
     }
 
-    /// What became of paths that daemons were asked to change.
+    /// The paths that the daemons have not changed.
     private struct Answer {
         var failed: [(path: PathArgument, failure: PathFailure)] = []
         /// A claim decides by the process that changes them.

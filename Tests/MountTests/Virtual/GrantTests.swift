@@ -245,23 +245,28 @@ extension MountTests {
                 try mount.scanned()
                 try mount.shell(
                     """
-                    folder=$(quire grant d); document=$(quire grant --read-only other); another=$(quire grant d)
+                    echo before >before; rm before
+                    folder=$(quire grant d); document=$(quire grant other); another=$(quire grant d)
                     inotifywait -q -m -r -e create,close_write,delete,attrib --format '%f %e' "$folder" "$(dirname "$document")" >>"$T/events" & watch=$!
                     heard() { eventually grep -qx "$1" "$T/events"; : >"$T/events"; }
                     watches() { [ "$(cat /proc/$watch/fdinfo/* 2>/dev/null | grep -c '^inotify wd')" -ge 3 ]; }; eventually watches
                     echo two >d/doc; heard 'doc CLOSE_WRITE,CLOSE'; [ "$(cat "$folder/doc")" = two ]
                     echo new >d/new; heard 'new CREATE'
-                    echo more >d/.new; mv d/.new d/new; heard 'new CLOSE_WRITE,CLOSE'; [ "$(cat "$folder/new")" = more ]
+                    echo more >d/.new; mv d/.new d/new; eventually grep -qx 'new CLOSE_WRITE,CLOSE' "$T/events"; [ "$(cat "$folder/new")" = more ]
+                    [ "$(grep -cx 'new CREATE' "$T/events" || true)" = 0 ]; : >"$T/events"
+                    echo in >in; mv in d/in; echo more >>d/in; heard 'in CREATE'; rm d/in
+                    for n in $(seq 200); do echo $n >d/n$n; done; heard 'n200 CLOSE_WRITE,CLOSE'; rm d/n*[0-9]; heard 'n200 DELETE'
                     mv d/new d/sub/moved; heard 'new DELETE'; [ ! -e "$folder/new" ]
                     chmod 600 d/sub/moved; heard 'moved ATTRIB'
                     mkdir d/folder; heard 'folder CREATE,ISDIR'; rmdir d/folder; heard 'folder DELETE'
                     echo x >"$another/own"; heard 'own CLOSE_WRITE,CLOSE'; rm "$another/own"; heard 'own DELETE'
                     echo beneath >'\(mount.store)/d/beneath'; heard 'beneath CREATE'; rm '\(mount.store)/d/beneath'; heard 'beneath DELETE'
                     echo changed >other; heard 'other CLOSE_WRITE,CLOSE'; [ "$(cat "$document")" = changed ]
+                    mv other renamed; heard 'other DELETE'; [ "$(cat "$(dirname "$document")/renamed")" = changed ]
                     # What is done by the grant itself is told once.
                     echo once >"$folder/once"; rm "$folder/once"; echo end >d/end; eventually grep -qx 'end CREATE' "$T/events"
                     [ "$(grep -cx 'once DELETE' "$T/events")" = 1 ]
-                    kill $watch; ls d "$folder"
+                    kill $watch
                     """)
             }
         }

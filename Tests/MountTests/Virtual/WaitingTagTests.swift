@@ -62,6 +62,36 @@ extension MountTests {
             }
         }
 
+        /// A name of a list stands for what the list showed, whatever link had the name before.
+        @Test func aListGoesBeforeLinksThatWereMade() throws {
+            try withMount(.user, prepare: "mkdir a b; for n in 1 2 3; do echo $n >a/doc$n; echo $n >b/doc$n; done") { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.python("""
+                    import os
+                    def tags(path): return os.getxattr(path, "user.xdg.tags").decode() if "user.xdg.tags" in os.listxattr(path) else ""
+                    os.mkdir(".tags/eq")
+                    os.symlink("../../b/doc1", ".tags/eq/doc1")
+                    os.setxattr("a/doc1", "user.xdg.tags", b"eq")
+                    links = {name: os.readlink(".tags/eq/" + name) for name in os.listdir(".tags/eq")}
+                    assert links["doc1"] == "../../a/doc1", links
+                    os.setxattr("a/doc2", "user.xdg.tags", b"unrelated")
+                    os.unlink(".tags/eq/doc1")
+                    assert tags("a/doc1") == "" and tags("b/doc1") == "eq", (tags("a/doc1"), tags("b/doc1"))
+                    """)
+            }
+        }
+
+        /// With all that the index had yet to take.
+        @Test func aTagThatWasRemovedIsGoneThoughTheDaemonIsKilled() throws {
+            try withMount(.user, prepare: "for n in $(seq 300); do echo $n >doc$n; done") { (mount: Mount) throws in
+                try mount.scanned()
+                try mount.shell("quire tag add big doc*; ls .tags/big | wc -l; for n in $(seq 20); do rm .tags/big/doc$n; done; sleep 1; rm -r .tags/big; kill -9 \(mount.daemon ?? -1)")
+                try mount.mount()
+                try mount.scanned()
+                #expect(try mount.names(in: ".tags") == [])
+            }
+        }
+
         @Test(arguments: Account.allCases)
         func aLinkJustMadeIsThere(account: Account) throws {
             try withMount(account, prepare: "mkdir d; for n in $(seq 50); do echo $n >d/doc$n; done") { (mount: Mount) throws in
