@@ -37,15 +37,18 @@ final class ListingCache: Sendable {
     private let generation: @Sendable () -> UInt64
     private let shares: UserShares
     private static let capacity = 32
-    /// Permissions may change without the index hearing of it.
-    private static let lifetime: Int64 = 1_000_000_000
+    /// In nanoseconds.
+    private let lifetime: Int64
+    static let usualLifetime: Int64 = 1_000_000_000
     /// How long the names of a list go on to stand for the same documents, counted from the last lookup.
     private static let namesHold: Int64 = 60_000_000_000
     /// A list that nobody has looked at for so long goes when another one is looked at.
     private static let longestUnused: Int64 = namesHold
 
-    init(_ shares: UserShares, generation: @escaping @Sendable () -> UInt64) {
+    /// - Parameter lifetime: a list is kept for so long, in nanoseconds: permissions may change without the index hearing of it.
+    init(_ shares: UserShares, lifetime: Int64 = usualLifetime, generation: @escaping @Sendable () -> UInt64) {
         self.shares = shares
+        self.lifetime = lifetime
         self.generation = generation
     }
 
@@ -118,7 +121,7 @@ final class ListingCache: Sendable {
     }
 
     private func valid(_ slot: Slot, _ generation: UInt64) -> Made? {
-        guard let last = slot.state.withLock({ $0.last }), last.generation >= generation, Clock.now - last.time < Self.lifetime
+        guard let last = slot.state.withLock({ $0.last }), last.generation >= generation, Clock.now - last.time < lifetime
         else { return nil }
         return last
     }

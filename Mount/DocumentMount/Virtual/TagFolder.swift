@@ -193,8 +193,8 @@ final class TagFolder: LinkFolder {
     func remove(_ name: EntryName, _ caller: Credentials) throws(Errno) {
         if indexer.isBehind {
             if let document = shown(name, caller), shared.take(tags, from: document, caller) { return }
-            let isTag = (try? nested(name)).map { shared.isKeptForNow($0, by: caller) } ?? false
-            if !isTag, let document = made(name, caller), shared.take(tags, from: document, caller) { return }
+            // The kernel has looked the name up, and has found no folder.
+            if let document = made(name, caller), shared.take(tags, from: document, caller) { return }
         }
         let item = try child(name, caller)
         guard let link = item as? VirtualLink else { throw .isDirectory }

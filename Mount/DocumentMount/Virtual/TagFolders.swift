@@ -24,7 +24,9 @@ final class TagFolders: Sendable {
         self.indexer = indexer
         self.access = access
         self.targets = targets
-        cache = ListingCache(shares) { indexer.tagGeneration.load(ordering: .relaxed) }
+        // Where one user sees all lists, `ls -l` of a large one ends before the list does.
+        let lifetime = access.isForOneUser ? 5 * ListingCache.usualLifetime : ListingCache.usualLifetime
+        cache = ListingCache(shares, lifetime: lifetime) { indexer.tagGeneration.load(ordering: .relaxed) }
     }
 
     /// Tags that were renamed a moment ago, by the names that they had, and when, on the monotonic clock. Leaf.
