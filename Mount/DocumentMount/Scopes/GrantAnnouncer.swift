@@ -59,7 +59,7 @@ final class GrantAnnouncer: Sendable {
     /// After so many changes the thread rests for as long as they took, a fifth of a second at most, so that apps find room.
     private static let batch = 50
     private static let longestRest: Int64 = 200_000_000
-    private static let page = 256
+    private static let (page, mostPages) = (256, 16)
     /// An account with more jobs than this misses events.
     private static let mostJobsOfAccount = 4_000
 
@@ -125,8 +125,10 @@ final class GrantAnnouncer: Sendable {
 
     private func account(of grant: Grant) -> uid_t { accounts.owner(of: grant.owner.uid) }
 
+    /// Some pages of them: what one account changes without a pause is not to keep the others' changes waiting.
     private func takeEvents(_ work: inout Work) {
-        while !loop.isStopping, let position = state.withLock({ $0.listener == nil ? nil : $0.position }) {
+        for _ in 0..<Self.mostPages where !loop.isStopping {
+            guard let position = state.withLock({ $0.listener == nil ? nil : $0.position }) else { return }
             let holding = grants.all
             if holding.isEmpty {
                 work = Work()
@@ -135,12 +137,19 @@ final class GrantAnnouncer: Sendable {
             let page = events.events(after: position, limit: Self.page) { _ in true }
             state.withLock { $0.position = page.next }
             if page.events.isEmpty, page.missed.isEmpty { return }
+            let changes = page.events.map { event in
+                (event: event, path: present(event.path, in: event.folder), old: event.oldPath.map { present($0, in: event.oldFolder) })
+            }
             for grant in holding {
                 guard let place = Place(grant) else { continue }
                 if page.missed.contains(where: place.concerns) { work.missed[grant.number] = grant }
-                for event in page.events where event.view != grant.number && concerns(event, place) { add(Job(grant: grant, event: event), &work) }
+                for (event, path, old) in changes where event.view != grant.number && (place.shows(path) || old.map(place.shows) ?? false) {
+                    add(Job(grant: grant, event: event), &work)
+                }
             }
         }
+        // The rest in the next round.
+        loop.wake()
     }
 
     private func add(_ job: Job, _ work: inout Work) {
@@ -151,11 +160,6 @@ final class GrantAnnouncer: Sendable {
         }
         work.counts[account, default: 0] += 1
         work.jobs.append(job, of: account)
-    }
-
-    private func concerns(_ event: StoreEvent, _ place: Place) -> Bool {
-        let old = event.oldPath.map { present($0, in: event.oldFolder) }
-        return place.path(of: present(event.path, in: event.folder)) != nil || old.map { place.path(of: $0) != nil } ?? false
     }
 
     // MARK: - One event
@@ -210,14 +214,16 @@ final class GrantAnnouncer: Sendable {
             return ScopesFolder.name.bytes + slash + grant.token.bytes + slash
         }
 
+        func shows(_ path: StorePath) -> Bool { path == granted || isFolder && path.isInside(granted) }
+
         /// Where a path of the store is seen by the grant; nil if it is not.
         func path(of path: StorePath) -> [UInt8]? {
-            guard path == granted || isFolder && path.isInside(granted), let name = granted.lastName else { return nil }
+            guard shows(path), let name = granted.lastName else { return nil }
             return top + name.bytes + path.bytes.dropFirst(granted.bytes.count)
         }
 
         /// Whether what happened at a place or in it may have been seen by the grant.
-        func concerns(_ place: StorePath) -> Bool { place == granted || place.isRoot || granted.isInside(place) || isFolder && place.isInside(granted) }
+        func concerns(_ place: StorePath) -> Bool { place.isRoot || granted.isInside(place) || shows(place) }
     }
 
     private func mode(of path: StorePath) -> mode_t? { status(of: path)?.st.st_mode }
