@@ -40,7 +40,7 @@ rm -r .tags/both
 is "" found tag:both
 quire tag undo
 is "a.txt b.txt" found tag:both
-# What was removed within five seconds of it is back, too.
+# The undo restores all tags removed within five seconds of each other, also this one.
 quire tag remove work folder/e.txt
 quire search --limit 20000 --print0 tag:work | xargs -0r quire tag add job
 is "a.txt b.txt" found tag:job

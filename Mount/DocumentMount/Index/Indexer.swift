@@ -164,8 +164,8 @@ final class Indexer: @unchecked Sendable {
         journal.tagsTaken(tags, from: path, by: caller.uid, canBeUndone: canBeUndone)
     }
 
-    /// A user removed a tag: see `IndexUpdate.tagDropped`. Told to the index at once, and once more after what waits: it may be that the user took
-    /// the tag from a document, and so keeps it.
+    /// A user removed a tag: see `IndexUpdate.tagDropped`. The index is told at once, and again after the queued events: by these the user may have
+    /// taken the tag from a document, and so keep it.
     func drop(_ tag: Tag, by caller: Credentials, keeper: UserID?) throws(Errno) {
         let (user, time) = (UserID(caller.uid), Timestamp(nanoseconds: Clock.now))
         try ask { (index) throws(IndexError) in try index.apply([.tagDropped(tag, by: user, keeper: keeper, at: time)]) }

@@ -125,7 +125,7 @@ final class GrantAnnouncer: Sendable {
 
     private func account(of grant: Grant) -> uid_t { accounts.owner(of: grant.owner.uid) }
 
-    /// Some pages of them: what one account changes without a pause is not to keep the others' changes waiting.
+    /// Takes some pages of events, so that an account that makes changes without a pause does not delay the changes of the others.
     private func takeEvents(_ work: inout Work) {
         for _ in 0..<Self.mostPages where !loop.isStopping {
             guard let position = state.withLock({ $0.listener == nil ? nil : $0.position }) else { return }

@@ -28,7 +28,7 @@ extension ScopedTree {
             forget(entry.node, count: 1)
             throw .resourceBusy
         }
-        // No program has found it yet: what is made in it is not repeated until one does (`scoped`).
+        // Changes in a folder that no program has looked up are not repeated.
         let node = table.node(entry.node)
         if node.isFolder { node.isOnlyReplayed.store(true, ordering: .relaxed) }
         return entry

@@ -53,7 +53,7 @@ final class ScopedTree: FileSystemLayer {
     func inside(_ node: NodeID, _ caller: Caller, writes: Bool = false) throws(Errno) -> (node: NodeID, caller: Caller, grant: Grant)? {
         guard case .inside(let grant, let target) = try place(node) else { return nil }
         if writes, grant.isReadOnly { throw .readOnlyFileSystem }
-        // It only tells of what was done.
+        // The process repeats changes and makes none.
         if writes, announcer.isCaller(caller) { throw .resourceBusy }
         return (table.id(of: target), caller.within(grant), grant)
     }

@@ -263,7 +263,7 @@ extension MountTests {
                     echo beneath >'\(mount.store)/d/beneath'; heard 'beneath CREATE'; rm '\(mount.store)/d/beneath'; heard 'beneath DELETE'
                     echo changed >other; heard 'other CLOSE_WRITE,CLOSE'; [ "$(cat "$document")" = changed ]
                     mv other renamed; heard 'other DELETE'; [ "$(cat "$(dirname "$document")/renamed")" = changed ]
-                    # What is done by the grant itself is told once.
+                    # inotify reports a change by the grant itself once.
                     echo once >"$folder/once"; rm "$folder/once"; echo end >d/end; eventually grep -qx 'end CREATE' "$T/events"
                     [ "$(grep -cx 'once DELETE' "$T/events")" = 1 ]
                     kill $watch

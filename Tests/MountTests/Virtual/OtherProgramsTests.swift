@@ -3,7 +3,7 @@ import Testing
 
 extension MountTests {
     struct OtherProgramsTests {
-        /// What `quire help from-other-programs` says of each command is so.
+        /// Each command of `quire help from-other-programs` does what its row says.
         @Test(arguments: Account.allCases)
         func theRowsOfTheHelpPageDoWhatTheySay(account: Account) throws {
             try withMount(account, ["search-text=on"]) { (mount: Mount) throws in

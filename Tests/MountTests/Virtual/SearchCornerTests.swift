@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 extension MountTests {
-    /// What is made to harm searches: long and odd queries, documents that never end, files of the index that are damaged meanwhile.
+    /// Attacks on searches: long and odd queries, documents without end, damage to the files of the index during searches.
     struct SearchCornerTests {
         @Test(arguments: Account.allCases)
         func oddQueriesAreAnsweredOrRefused(account: Account) throws {
@@ -31,7 +31,7 @@ extension MountTests {
             }
         }
 
-        /// Their words are found as far as the limits go; what cannot be read is listed, and all others are found.
+        /// Searches find their words up to the limits, and all other documents; the index lists those that cannot be read.
         @Test func documentsThatNeverEndAreReadUpToTheirLimits() throws {
             try withMount(.root, ["search-text=on"], prepare: """
                 python3 - <<'END'
