@@ -31,12 +31,23 @@ static bool set_times(int file, bool modified_alone) {
     return utimensat(file, "", times, AT_EMPTY_PATH) == 0;
 }
 
-static bool look_up(int root, const char *path) {
+static void look_up(int root, const char *path) {
     int file = open_below(root, path, O_PATH);
-    if (file < 0) return false;
+    if (file >= 0) close(file);
+}
+
+// The last use of the name goes with `file`: then the kernel tells the watches of a file without links of its end. It forgets that the file
+// was at `place` if it still believes so.
+static char lose_name(int root, const char *path, const char *place) {
+    struct statx status = { 0 };
+    int file = open_below(root, path, O_PATH);
+    if (file < 0) return 0;
+    look_up(root, path);
+    if (*place) look_up(root, place);
+    // What the kernel knows, without a request.
+    statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &status);
     close(file);
-    if ((file = open_below(root, path, O_PATH)) >= 0) close(file);
-    return true;
+    return status.stx_nlink == 0 ? 1 : CL_REPLAY_DIFFERS;
 }
 
 static bool write_file(int root, const char *path, unsigned char how) {
@@ -171,9 +182,9 @@ static bool change_name(int root, char operation, mode_t type, char *path, char 
     return done;
 }
 
-static bool replay_below(int root, char operation, unsigned char argument, char *path, char *new_path) {
+static char replay_below(int root, char operation, unsigned char argument, char *path, char *new_path) {
     switch (operation) {
-    case CL_REPLAY_LOOKUP: return look_up(root, path);
+    case CL_REPLAY_LOSE_NAME: return lose_name(root, path, new_path);
     case CL_REPLAY_WRITE: return write_file(root, path, argument);
     case CL_REPLAY_ATTRIBUTES: return change_attributes(root, path);
     case CL_REPLAY_OPEN: return open_again(root, path);

@@ -35,6 +35,8 @@ final class Node: @unchecked Sendable {
     let isDisplaced = Atomic<Bool>(false)
     /// It is a working copy, and another node stands for the document (`SaveService.exchange`).
     let isExchanged = Atomic<Bool>(false)
+    /// Its watches are told, or were, that another version has its name (`SaveNotifier`): no answer is to give it links again.
+    let isToldAsGone = Atomic<Bool>(false)
     /// It took the place of a displaced node, by which programs may have its file open.
     let isStandIn: Bool
     /// The store's own folder, which the kernel never forgets.

@@ -134,6 +134,7 @@ final class MountedFileSystem: FileSystemOperations {
             // What was found before others' changes were merged into a version may be answered after it.
             isBeingSaved = (document.isActive.load(ordering: .relaxed) || document.wasJustReplaced) && document.working(node) == nil
         }
+        if node.isToldAsGone.load(ordering: .sequentiallyConsistent) { status.st.st_nlink = 0 }
         let hasLinks = status.st.st_nlink > 1 && !node.isFolder
         let isShortlived = node.state.withLock { state in
             state.told = Node.Seen(status.st)

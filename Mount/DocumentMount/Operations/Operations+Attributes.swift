@@ -32,6 +32,11 @@ extension MountedFileSystem {
         }
         var attributes = attributes(of: node, status)
         if isPassing { attributes.validity = .none }
+        if isPassing, attributes.status.st_nlink == 0, saves.processes.isRelay(caller.thread) {
+            // The kernel is to know it without links (`Node.isToldAsGone`), the caller is not: see above.
+            session.current?.notifier.attributesChangedNow(of: table.id(of: node))
+            attributes.status.st_nlink = 1
+        }
         return (attributes, birth)
     }
 

@@ -9,8 +9,9 @@ import SystemPackage
 final class ReplayProcess {
     /// Paths are below the mount's root.
     enum Operation {
-        /// Looks a path up, and once more if it is there.
-        case lookUp([UInt8])
+        /// Looks a path up, and again, when nothing is there any more; and the path by which others know the file. IN_DELETE_SELF if the
+        /// kernel knows the file without links; else the outcome is `differs`.
+        case loseName([UInt8], [UInt8])
         /// Sets the time of modification, which raises IN_MODIFY; opened for writing around that, IN_CLOSE_WRITE.
         case write([UInt8], isModified: Bool, isClosed: Bool)
         /// IN_ATTRIB.
@@ -32,7 +33,7 @@ final class ReplayProcess {
         fileprivate func request(at place: MountPlace) -> [UInt8]? {
             let (letter, argument, paths): (Int, Int32, [[UInt8]]) =
                 switch self {
-                case .lookUp(let path): (Int(CL_REPLAY_LOOKUP), 0, [path])
+                case .loseName(let path, let place): (Int(CL_REPLAY_LOSE_NAME), 0, [path, place])
                 case .write(let path, let isModified, let isClosed):
                     (
                         Int(CL_REPLAY_WRITE),
@@ -74,7 +75,7 @@ final class ReplayProcess {
     enum Outcome: Equatable {
         case done
         case failed
-        /// The kernel has something else at the path with this index, the first of those compared.
+        /// The kernel has something else at the path with this index, the first of those compared; or links of a file that lost its name.
         case differs(Int)
     }
 

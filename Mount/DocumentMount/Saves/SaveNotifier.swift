@@ -10,12 +10,18 @@ import SystemPackage
 ///
 /// The kernel tells the watches of an inode only of what comes through the mount. So a process of our own replays it there.
 /// A superseded version it looks up, under a name that is made for this once and answered to nobody else, with a link count of
-/// 0; then again, and the name is gone: the kernel gives up a name of a file without links, which its watches are told of. For a
-/// write it sets the document's time of modification, which is answered as done.
+/// 0; then again, and the name is gone: the kernel gives up a name of a file without links, which its watches are told of. No answer
+/// gives the inode links from then on (`Node.isToldAsGone`), and the process looks the document up by its path: so a program that found
+/// the version there before, and only now begins to watch it, is told when it lets go of the name that it came by. For a write the process
+/// sets the document's time of modification, which is answered as done.
 final class SaveNotifier: Sendable {
     private static let prefix = ".quire-superseded-"
     /// Most versions that are open when they are superseded are closed before, and nobody watched them.
     private static let delay = 0.002
+    /// The kernel ignores the link count in an answer if it has processed another one about the inode since the request, and while the
+    /// inode's size changes, as for as long as ftruncate(2) waits for programs that read the version: then the version is looked up again.
+    private static let pause = 0.1
+    private static let maximumLooks = 100
 
     private struct State: ~Copyable {
         /// Each with a lookup counted.
@@ -93,15 +99,19 @@ final class SaveNotifier: Sendable {
     }
 
     private func run() {
+        // Those of which the kernel still counts links, and how often each was looked up.
+        var waiting: [(node: Node, looks: Int)] = []
+        defer { for (node, _) in waiting { table.forget(node, count: 1) } }
         while true {
-            loop.sleep()
+            if waiting.isEmpty { loop.sleep() } else { loop.sleep(seconds: Self.pause) }
             loop.sleep(seconds: Self.delay)
             // That wait may have taken the signal to stop.
             if loop.isStopping { return }
             let (superseded, written) = takeAll()
-            for node in superseded {
-                if !loop.isStopping, table.isKnown(node, besides: 1) { lookUp(node) }
+            waiting = (superseded.map { ($0, 0) } + waiting).compactMap { node, looks in
+                if looks < Self.maximumLooks, !loop.isStopping, table.isKnown(node, besides: 1), !isTold(of: node) { return (node, looks + 1) }
                 table.forget(node, count: 1)
+                return nil
             }
             for node in written where !loop.isStopping {
                 // A path that is not there any more has no watches.
@@ -110,10 +120,14 @@ final class SaveNotifier: Sendable {
         }
     }
 
-    private func lookUp(_ node: Node) {
+    /// Tells the watches of a superseded version. False if the kernel still counts links of it.
+    private func isTold(of node: Node) -> Bool {
+        node.isToldAsGone.store(true, ordering: .sequentiallyConsistent)
+        let place = node.state.withLock { $0.lastLink }.flatMap { $0.parent.path?.appending($0.name) }
         let name = Array((Self.prefix + String(UInt64.random(in: 0 ... .max), radix: 16)).utf8)
         state.withLock { ($0.asked, $0.name) = (node, EntryName(name)!) }
-        _ = replayer.replay(.lookUp(name))
-        state.withLock { $0.asked = nil }
+        defer { state.withLock { $0.asked = nil } }
+        if case .differs = replayer.outcome(of: .loseName(name, place?.bytes ?? [])) { return false }
+        return true
     }
 }

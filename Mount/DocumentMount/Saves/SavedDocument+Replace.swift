@@ -16,6 +16,8 @@ extension SavedDocument {
         }
         // The machine's hold on the old version goes on to there; that on the working copy is now the one on the published version.
         service.saveNotifier.superseded(published)
+        // The kernel told the watches of the saver's inode of its writes, before other programs could read these.
+        if version.isExchanged { service.writtenElsewhere(version.node) }
         // The watcher tells of what the kernel has written for apps, in their names.
         if let status = try? FileStatus(of: version.copy.file) {
             version.node.state.withLock { $0.written = Node.Seen(status.st) }

@@ -10,7 +10,7 @@ _Noreturn void cl_serve_replay(int channel);
 // What it does with a path below a mount's root. It follows no symbolic link and enters no other file system: the mount's users
 // may change what stands there at any moment.
 enum {
-    CL_REPLAY_LOOKUP = 'l',        // looks it up, and once more if it is there
+    CL_REPLAY_LOSE_NAME = 'l',     // looks it up, once more, and a second path: CL_REPLAY_DIFFERS if the kernel still counts the file's links
     CL_REPLAY_WRITE = 'w',         // what watches hear of as of a write, by the bits below
     CL_REPLAY_ATTRIBUTES = 'a',    // sets its times
     CL_REPLAY_OPEN = 'o',          // opens it for reading, if it is a regular file
@@ -30,7 +30,7 @@ enum {
 };
 
 // Asks for it; 0 or a negative errno. `request` is one of the letters above, the type or the bits, the mount's number (`mounts.h`)
-// in four bytes of the machine's order, the mount point, a NUL, the path, and for a move a NUL and the new path. To compare, a NUL and the
+// in four bytes of the machine's order, the mount point, a NUL, the path, and for two of them a NUL and the second path. To compare, a NUL and the
 // number in decimal, and as many more paths and numbers, each after a NUL, as fit into CL_REPLAY_MOST bytes. Nothing is done if
 // the mount point's path leads to another mount.
 int cl_replay(int channel, const void *request, size_t length);

@@ -25,6 +25,72 @@ extension MountTests {
             }
         }
 
+        /// Begins to watch what is at a path, as Qt does: not for IN_CLOSE_WRITE.
+        private static let watch = """
+            import ctypes, os, select, struct, subprocess, time
+            libc = ctypes.CDLL(None, use_errno=True)
+            class Watch:
+                MODIFY, ATTRIB, DELETE_SELF, MOVE_SELF = 0x2, 0x4, 0x400, 0x800
+                def __init__(self, path):
+                    self.file = libc.inotify_init1(os.O_NONBLOCK)
+                    mask = self.MODIFY | self.ATTRIB | self.DELETE_SELF | self.MOVE_SELF
+                    assert libc.inotify_add_watch(self.file, path.encode(), mask) > 0, ctypes.get_errno()
+                def heard(self):
+                    "The first thing that it hears of, within a minute."
+                    if not select.select([self.file], [], [], 60)[0]: return None
+                    return struct.unpack_from("iI", os.read(self.file, 4096))[1]
+            """
+
+        /// On a busy machine a program may find the document by its name, and begin to watch what it found when that has been replaced
+        /// and the others were told: it is told when it lets go of the name.
+        @Test(arguments: SaveMount.accounts)
+        func aWatchThatComesLateHearsOfTheSave(kind: SaveMount) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell("""
+                    python3 - <<'END'
+                    \(Self.watch)
+                    for n in range(10):
+                        found = os.open("doc", os.O_PATH); early = Watch("doc")
+                        subprocess.run(["bash", "-c", "echo new >doc"], check=True)
+                        assert early.heard() == Watch.DELETE_SELF, f"save {n}: the early watch was not told"
+                        late = Watch(f"/proc/self/fd/{found}"); os.close(found)
+                        assert late.heard() == Watch.DELETE_SELF, f"save {n}: the late watch was not told"
+                    END
+                    """)
+            }
+        }
+
+        /// A viewer reads the document again whenever it hears of a change, and watches what it finds if what it watched is gone: after the save has ended it shows the
+        /// new version. With O_TRUNC, or by ftruncate(2) on an open handle; while another program has the document open, or none.
+        @Test(arguments: SaveMount.accounts, ["O_TRUNC", "ftruncate"])
+        func aViewerShowsWhatTheSaverLeft(kind: SaveMount, way: String) throws {
+            try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
+                try mount.shell("""
+                    cat >"$T/saver" <<'END'
+                    import os, sys, time
+                    text, way, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+                    file = os.open("doc", os.O_RDWR | (os.O_TRUNC if way == "O_TRUNC" else 0))
+                    if way == "ftruncate": os.ftruncate(file, 0)
+                    time.sleep(pause); os.write(file, text.encode()); time.sleep(pause); os.close(file)
+                    END
+                    python3 - "$T/saver" <<'END'
+                    import sys
+                    \(Self.watch)
+                    for n in range(18):
+                        other = os.open("doc", os.O_RDONLY) if n % 2 else None
+                        watch = Watch("doc"); shown = open("doc").read()
+                        saver = subprocess.Popen(["python3", sys.argv[1], f"version {n}", "\(way)", str(n % 3 * 0.05)])
+                        while shown != f"version {n}":
+                            event = watch.heard(); assert event, f"save {n}: the viewer shows {shown}"
+                            if event & (Watch.DELETE_SELF | Watch.MOVE_SELF): os.close(watch.file); watch = Watch("doc")
+                            shown = open("doc").read()
+                        os.close(watch.file); assert saver.wait() == 0
+                        if other is not None: os.close(other)
+                    END
+                    """)
+            }
+        }
+
         /// What a stream writes goes into the document's own inode, through another one.
         @Test(arguments: SaveMount.accounts)
         func aWatchOnTheDocumentHearsOfAStream(kind: SaveMount) throws {
