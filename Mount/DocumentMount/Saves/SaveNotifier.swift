@@ -122,8 +122,11 @@ final class SaveNotifier: Sendable {
 
     /// Tells the watches of a superseded version. False if the kernel still counts links of it.
     private func isTold(of node: Node) -> Bool {
+        // One of several names of a file may have gone.
+        guard node.state.withLock({ $0.isSuperseded || $0.isRemoved }) else { return true }
         node.isToldAsGone.store(true, ordering: .sequentiallyConsistent)
-        let place = node.state.withLock { $0.lastLink }.flatMap { $0.parent.path?.appending($0.name) }
+        var place = node.state.withLock { $0.lastLink }.flatMap { $0.parent.path?.appending($0.name) }
+        if let path = place, path.bytes.count >= Int(PATH_MAX) { place = nil }
         let name = Array((Self.prefix + String(UInt64.random(in: 0 ... .max), radix: 16)).utf8)
         state.withLock { ($0.asked, $0.name) = (node, EntryName(name)!) }
         defer { state.withLock { $0.asked = nil } }

@@ -241,8 +241,16 @@ extension ClaimTransactions {
                         for change in changes where change.old != nil {
                             change.place.name.withCString { ownRemovals.expect($0, in: change.place.folder) }
                         }
+                        // Before that: some of the files keep hidden names until the end.
+                        var links = linkCounts(ofReplaced: changes)
                         try copy.commit()
-                        for change in changes { rename(change) }
+                        for change in changes {
+                            let isLast = change.old.map { old in
+                                links[old.generation, default: 0] -= 1
+                                return links[old.generation, default: 0] <= 0
+                            }
+                            rename(change, isLast: isLast ?? true)
+                        }
                     }
                 }
                 for place in places { unstage(place, for: claim) }
@@ -291,13 +299,22 @@ extension ClaimTransactions {
         do throws(PublishFailure) { try saves.awaitFreeNameChanges(of: node) } catch { throw .resourceBusy }
     }
 
-    /// What the nodes are to know of what was done in the store.
-    private func rename(_ change: Change) {
+    /// How many names the files have that lose some, by the generations of their nodes.
+    private func linkCounts(ofReplaced changes: [Change]) -> [UInt64: Int] {
+        var counts: [UInt64: Int] = [:]
+        for change in changes {
+            guard let old = change.old, !old.isFolder, let pinned = change.pinned else { continue }
+            var status = cl_status()
+            counts[old.generation] = cl_statx_fd(pinned.number, &status) == 0 ? Int(clamping: status.st.st_nlink) : .max
+        }
+        return counts
+    }
+
+    /// What the nodes are to know of what was done in the store. `isLast`: the replaced file has no other name.
+    private func rename(_ change: Change, isLast: Bool) {
         let (folder, name) = (change.place.folder, change.place.name)
         name.withCString { name in
             if let old = change.old {
-                var status = cl_status()
-                let isLast = change.pinned.map { cl_statx_fd($0.number, &status) == 0 && status.st.st_nlink <= 1 } ?? true
                 old.lost(in: folder, name: name, pin: Pin(change.pinned, for: change.staged.caller.uid, of: saves.shares), isLast: isLast)
                 if isLast { table.detach(old) }
             }

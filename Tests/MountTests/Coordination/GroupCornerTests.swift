@@ -53,6 +53,20 @@ extension MountTests {
                 """)
         }
 
+        /// A name that a claim gives to another file takes nothing from the file's other name.
+        @Test(arguments: SaveMount.accounts)
+        func aFileWhoseNameAClaimReplacesKeepsItsOtherName(kind: SaveMount) throws {
+            try run(kind, """
+                ln one other; ln two third; exec 3<other 4<third
+                inside <<<'echo new >draft; mv draft one'
+                inside <<<'echo newer >draft; mv draft one; echo new >draft; mv draft two'
+                expect_equal "$(cat one two)" "$(printf 'newer\\nnew')"; sleep 0.2
+                expect_equal "$(cat other) $(stat -c %h other) $(stat -L -c %h /dev/fd/3)" 'old one 1 1'
+                expect_equal "$(cat third) $(stat -c %h third) $(stat -L -c %h /dev/fd/4)" 'old two 1 1'
+                echo more >>other; expect_equal "$(tail -n 1 other)" more; rm other third
+                """)
+        }
+
         @Test(arguments: SaveMount.accounts)
         func aDocumentMovedOverAClaimedOneComesBack(kind: SaveMount) throws {
             try run(kind, """
