@@ -32,10 +32,12 @@ extension MountedFileSystem {
         }
         var attributes = attributes(of: node, status)
         if isPassing { attributes.validity = .none }
-        if isPassing, attributes.status.st_nlink == 0, saves.processes.isRelay(caller.thread) {
-            // The kernel is to know it without links (`Node.isToldAsGone`), the caller is not: see above.
-            session.current?.notifier.attributesChangedNow(of: table.id(of: node))
-            attributes.status.st_nlink = 1
+        if isPassing, attributes.status.st_nlink == 0 {
+            // The kernel is to know it without links (`Node.isToldAsGone`), who works with the document by it is not. The kernel needs what it
+            // is told for a saver, its size: only a watch that comes later still is not told.
+            let isRelay = saves.processes.isRelay(caller.thread)
+            if isRelay { session.current?.notifier.attributesChangedNow(of: table.id(of: node)) }
+            if isRelay || shown !== node { attributes.status.st_nlink = 1 }
         }
         return (attributes, birth)
     }

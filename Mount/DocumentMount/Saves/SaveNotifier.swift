@@ -11,7 +11,7 @@ import SystemPackage
 /// The kernel tells the watches of an inode only of what comes through the mount. So a process of our own replays it there.
 /// A superseded version it looks up, under a name that is made for this once and answered to nobody else, with a link count of
 /// 0; then again, and the name is gone: the kernel gives up a name of a file without links, which its watches are told of. No answer
-/// gives the inode links from then on (`Node.isToldAsGone`), and the process looks the document up by its path: so a program that found
+/// gives the inode links from then on (`Node.isToldAsGone`) but those to who saves by it, and the process looks the document up by its path: so a program that found
 /// the version there before, and only now begins to watch it, is told when it lets go of the name that it came by. For a write the process
 /// sets the document's time of modification, which is answered as done.
 final class SaveNotifier: Sendable {
@@ -109,7 +109,7 @@ final class SaveNotifier: Sendable {
             if loop.isStopping { return }
             let (superseded, written) = takeAll()
             waiting = (superseded.map { ($0, 0) } + waiting).compactMap { node, looks in
-                if looks < Self.maximumLooks, !loop.isStopping, table.isKnown(node, besides: 1), !isTold(of: node) { return (node, looks + 1) }
+                if looks < Self.maximumLooks, !loop.isStopping, table.isKnown(node, besides: 1), !tell(of: node) { return (node, looks + 1) }
                 table.forget(node, count: 1)
                 return nil
             }
@@ -120,8 +120,8 @@ final class SaveNotifier: Sendable {
         }
     }
 
-    /// Tells the watches of a superseded version. False if the kernel still counts links of it.
-    private func isTold(of node: Node) -> Bool {
+    /// Tells the watches of a superseded version. False if it has to be done again: the kernel still counts links of it.
+    private func tell(of node: Node) -> Bool {
         // One of several names of a file may have gone.
         guard node.state.withLock({ $0.isSuperseded || $0.isRemoved }) else { return true }
         node.isToldAsGone.store(true, ordering: .sequentiallyConsistent)

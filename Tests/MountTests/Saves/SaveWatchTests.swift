@@ -71,7 +71,9 @@ extension MountTests {
                     text, way, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
                     file = os.open("doc", os.O_RDWR | (os.O_TRUNC if way == "O_TRUNC" else 0))
                     if way == "ftruncate": os.ftruncate(file, 0)
-                    time.sleep(pause); os.write(file, text.encode()); time.sleep(pause); os.close(file)
+                    time.sleep(pause); os.write(file, text.encode()); time.sleep(pause)
+                    assert os.fstat(file).st_nlink == 1, "its file has no name"
+                    os.close(file)
                     END
                     python3 - "$T/saver" <<'END'
                     import sys
