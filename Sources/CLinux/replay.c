@@ -44,7 +44,7 @@ static char lose_name(int root, const char *path, const char *place) {
     if (file < 0) return 0;
     look_up(root, path);
     if (*place) look_up(root, place);
-    // What the kernel knows, without a request.
+    // AT_STATX_DONT_SYNC: the kernel's own link count, without a request to the daemon.
     statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &status);
     close(file);
     return status.stx_nlink == 0 ? 1 : CL_REPLAY_DIFFERS;

@@ -33,8 +33,8 @@ extension MountedFileSystem {
         var attributes = attributes(of: node, status)
         if isPassing { attributes.validity = .none }
         if isPassing, attributes.status.st_nlink == 0 {
-            // The kernel is to know it without links (`Node.isToldAsGone`), who works with the document by it is not. The kernel needs what it
-            // is told for a saver, its size: only a watch that comes later still is not told.
+            // The kernel keeps no links for this inode (`Node.isToldAsGone`), but relays and savers that work with the document by it see a
+            // named file. A saver's answer also sets the size in the kernel, and so its link count: a watch that is added after that gets no event.
             let isRelay = saves.processes.isRelay(caller.thread)
             if isRelay { session.current?.notifier.attributesChangedNow(of: table.id(of: node)) }
             if isRelay || shown !== node { attributes.status.st_nlink = 1 }

@@ -11,9 +11,9 @@ import SystemPackage
 /// The kernel tells the watches of an inode only of what comes through the mount. So a process of our own replays it there.
 /// A superseded version it looks up, under a name that is made for this once and answered to nobody else, with a link count of
 /// 0; then again, and the name is gone: the kernel gives up a name of a file without links, which its watches are told of. No answer
-/// gives the inode links from then on (`Node.isToldAsGone`) but those to who saves by it, and the process looks the document up by its path: so a program that found
-/// the version there before, and only now begins to watch it, is told when it lets go of the name that it came by. For a write the process
-/// sets the document's time of modification, which is answered as done.
+/// gives the inode links from then on (`Node.isToldAsGone`), except to a program that saves by it, and the process looks the document up
+/// by its path: so a program that found the version there before, and only now begins to watch it, gets the event when it releases the
+/// path. For a write the process sets the document's time of modification, which is answered as done.
 final class SaveNotifier: Sendable {
     private static let prefix = ".quire-superseded-"
     /// Most versions that are open when they are superseded are closed before, and nobody watched them.

@@ -310,7 +310,7 @@ extension ClaimTransactions {
         return counts
     }
 
-    /// What the nodes are to know of what was done in the store. `isLast`: the replaced file has no other name.
+    /// Updates the nodes after the store's names were changed. `isLast`: the replaced file has no other name.
     private func rename(_ change: Change, isLast: Bool) {
         let (folder, name) = (change.place.folder, change.place.name)
         name.withCString { name in

@@ -19,7 +19,7 @@ extension MountTests {
                 app = QCoreApplication([]); watcher = QFileSystemWatcher(["doc"])
                 def changed(path):
                     now = time.monotonic_ns()
-                    # As every viewer does: the file it watched was replaced. What is written before that nobody tells it.
+                    # As every viewer does: the file it watched was replaced. No event reports a save before this.
                     if path not in watcher.files() and not watcher.addPath(path): exit("cannot be watched again")
                     print(now)
                 watcher.fileChanged.connect(changed); app.exec()'

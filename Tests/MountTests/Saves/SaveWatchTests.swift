@@ -41,8 +41,8 @@ extension MountTests {
                     return struct.unpack_from("iI", os.read(self.file, 4096))[1]
             """
 
-        /// On a busy machine a program may find the document by its name, and begin to watch what it found when that has been replaced
-        /// and the others were told: it is told when it lets go of the name.
+        /// On a busy machine a program may find a version by the document's name, and add its watch after that version was replaced and
+        /// other watches got the event. The program gets it when it releases the path.
         @Test(arguments: SaveMount.accounts)
         func aWatchThatComesLateHearsOfTheSave(kind: SaveMount) throws {
             try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
@@ -60,8 +60,9 @@ extension MountTests {
             }
         }
 
-        /// A viewer reads the document again whenever it hears of a change, and watches what it finds if what it watched is gone: after the save has ended it shows the
-        /// new version. With O_TRUNC, or by ftruncate(2) on an open handle; while another program has the document open, or none.
+        /// A viewer reads the document again after each event, and watches the new file if the one that it watched is gone. After the save
+        /// it shows the new version. The saver uses O_TRUNC, or ftruncate(2) on an open handle, beside another program that has the
+        /// document open, or none.
         @Test(arguments: SaveMount.accounts, ["O_TRUNC", "ftruncate"])
         func aViewerShowsWhatTheSaverLeft(kind: SaveMount, way: String) throws {
             try withMount(kind.account, kind.options, prepare: "echo old >doc") { (mount: Mount) throws in
